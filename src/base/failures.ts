@@ -1,0 +1,302 @@
+/**
+ * Every way something can be refused or fail, in one closed table.
+ *
+ * A code becomes a gRPC status in `csi/`, a condition in `status.ts` and an exit code in `cli/`.
+ * `retry` says when trying again makes sense: by itself later (`backoff`), once somebody changed
+ * something (`after-change`), or `never` for this very request.
+ */
+export const failures = {
+  // What was asked for cannot be read or makes no sense.
+  InvalidSize: row('INVALID_ARGUMENT', 'never', 'user', 'Write a size such as 10Gi or 500M.'),
+  InvalidName: row('INVALID_ARGUMENT', 'never', 'user', 'Use letters, digits and . _ + - only.'),
+  InvalidConfiguration: row(
+    'INVALID_ARGUMENT',
+    'after-change',
+    'user',
+    'Correct the named field and apply again.',
+  ),
+  InvalidLayout: row(
+    'INVALID_ARGUMENT',
+    'never',
+    'user',
+    'Choose a layout and counts from the layouts table.',
+  ),
+  UnknownDeviceClass: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'user',
+    'Use a device class that this node has.',
+  ),
+  VolumeDiffers: row(
+    'ALREADY_EXISTS',
+    'never',
+    'user',
+    'Delete the existing volume or use another name.',
+  ),
+  VolumeNotFound: row('NOT_FOUND', 'never', 'user', 'Check the volume id and the node.'),
+  SourceNotFound: row('NOT_FOUND', 'never', 'user', 'Check the source volume or snapshot id.'),
+  SourceLarger: row('OUT_OF_RANGE', 'never', 'user', 'Ask for at least the size of the source.'),
+  SourceElsewhere: row('INVALID_ARGUMENT', 'never', 'user', 'Use the device class of the source.'),
+  ShrinkRefused: row('OUT_OF_RANGE', 'never', 'user', 'Volumes only grow; ask for more.'),
+
+  // There is no room.
+  InsufficientCapacity: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Add a device to the volume group, delete volumes, or ask for less.',
+  ),
+  InsufficientCapacityToExpand: row(
+    'OUT_OF_RANGE',
+    'after-change',
+    'administrator',
+    'Add a device to the volume group, or delete volumes.',
+  ),
+  InsufficientCapacityForSnapshot: row(
+    'OUT_OF_RANGE',
+    'after-change',
+    'administrator',
+    'Add a device to the volume group, or delete old snapshots.',
+  ),
+  ThinPoolFull: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Grow the thin pool or its metadata, or delete thin volumes.',
+  ),
+  VolumeGroupMetadataFull: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Delete volumes: the metadata area of this volume group holds no more.',
+  ),
+  LayoutNeedsDevices: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Add devices to the volume group, or use fewer stripes or mirrors.',
+  ),
+
+  // The volume group, pool or device is not as it must be.
+  VolumeGroupMissing: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'Create the volume group or correct its name.',
+  ),
+  VolumeGroupForeign: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'A volume group of this name belongs to somebody else: use another name, or adopt it by name.',
+  ),
+  VolumeGroupAmbiguous: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Two volume groups have this name: rename one by its UUID with vgrename.',
+  ),
+  VolumeGroupPartial: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'A device of the volume group is missing: bring it back, or repair the volume group.',
+  ),
+  VolumeGroupNotUsable: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'The volume group is exported, read-only or owned by another host.',
+  ),
+  ThinPoolMissing: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'Create the thin pool or correct its name.',
+  ),
+  ThinPoolForeign: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'The name of the thin pool is taken by a volume that is no thin pool.',
+  ),
+  ThinPoolUnhealthy: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'Look at `lvs -a -o +lv_health_status` and repair the thin pool.',
+  ),
+  ThinPoolTooSmallChunks: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'administrator',
+    'Choose a larger chunk size: metadata of at most 16 GiB cannot address this pool.',
+  ),
+  NoUsableDevices: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Every device was left alone; the reasons stand beside each of them.',
+  ),
+  DeviceNotUsable: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'A device that must be used cannot be; the reasons stand beside it.',
+  ),
+  DeviceNotFound: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Check the path and the cabling.',
+  ),
+  DeviceBusy: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Something else holds the device open or mounted.',
+  ),
+  DeviceFailed: row('UNAVAILABLE', 'after-change', 'administrator', 'Replace the device.'),
+  DuplicateDevice: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Two devices carry one LVM identity (a copy or a path): take one away or set up multipath.',
+  ),
+  DeviceHoldsData: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Clear the device yourself after checking that nobody needs what is on it.',
+  ),
+  DeviceSuspended: row(
+    'UNAVAILABLE',
+    'backoff',
+    'system',
+    'Run `dmsetup resume` on the named device.',
+  ),
+
+  // The volume is not as it must be.
+  VolumeHasSnapshots: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Delete its snapshots first.',
+  ),
+  VolumeInUse: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Stop what uses the volume first.',
+  ),
+  VolumeUnhealthy: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'Look at `lvs -a -o +lv_health_status` and repair the volume.',
+  ),
+  VolumeHoldsData: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'administrator',
+    'Without a pending mark of ours a volume holds data: it is neither wiped nor formatted.',
+  ),
+  NotOurs: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'The volume was made by somebody else and is not touched.',
+  ),
+  SnapshotsUnsupported: row(
+    'INVALID_ARGUMENT',
+    'never',
+    'user',
+    'Use a device class whose layout supports snapshots.',
+  ),
+  SnapshotOverflowed: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'administrator',
+    'The snapshot ran out of room and holds nothing any more: delete it.',
+  ),
+  GrowUnsupported: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'LVM cannot grow an active volume that has copy-on-write snapshots: delete them first.',
+  ),
+  CopyUnfinished: row('UNAVAILABLE', 'backoff', 'system', 'Wait: the copy is still under way.'),
+
+  // The host or LVM answered no.
+  LvmLocked: row('UNAVAILABLE', 'backoff', 'system', 'Another LVM command is running; wait.'),
+  LvmRejectedOption: row(
+    'INVALID_ARGUMENT',
+    'never',
+    'administrator',
+    'This lvm2 does not take the option.',
+  ),
+  CommandNotFound: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Install the named program.',
+  ),
+  CommandFailed: row('INTERNAL', 'backoff', 'system', 'Read the message and the node log.'),
+  CommandTimedOut: row('UNAVAILABLE', 'backoff', 'system', 'The disk may be slow or hung.'),
+  CommandKilled: row('UNAVAILABLE', 'backoff', 'system', 'Somebody or the kernel ended it.'),
+  OutputTooLarge: row('INTERNAL', 'never', 'system', 'Report this with the command.'),
+  UnreadableReport: row('INTERNAL', 'backoff', 'system', 'Report this with the lvm2 version.'),
+  StaleView: row('ABORTED', 'backoff', 'system', 'Something changed meanwhile; it is tried again.'),
+  QueueFull: row('UNAVAILABLE', 'backoff', 'system', 'Too many changes wait; try again later.'),
+  Cancelled: row('CANCELLED', 'backoff', 'user', 'The caller went away; ask again.'),
+} as const satisfies Record<string, FailureRow>;
+
+export type FailureCode = keyof typeof failures;
+
+export type GrpcStatus =
+  | 'CANCELLED'
+  | 'INVALID_ARGUMENT'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'RESOURCE_EXHAUSTED'
+  | 'FAILED_PRECONDITION'
+  | 'ABORTED'
+  | 'OUT_OF_RANGE'
+  | 'INTERNAL'
+  | 'UNAVAILABLE';
+
+export type Retry = 'backoff' | 'after-change' | 'never';
+export type Fault = 'user' | 'administrator' | 'system';
+
+export type FailureRow = {
+  readonly grpc: GrpcStatus;
+  readonly retry: Retry;
+  readonly fault: Fault;
+  readonly hint: string;
+};
+
+/** A decision against doing something: a normal answer, returned by pure code, never thrown. */
+export type Blocked = {
+  readonly kind: 'blocked';
+  readonly code: FailureCode;
+  readonly message: string;
+};
+
+export function blocked(code: FailureCode, message: string): Blocked {
+  return { kind: 'blocked', code, message };
+}
+
+/** The world said no. Thrown by the doors only; the cause is kept. */
+export class OperationError extends Error {
+  override readonly name = 'OperationError';
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+function row(grpc: GrpcStatus, retry: Retry, fault: Fault, hint: string): FailureRow {
+  return { grpc, retry, fault, hint };
+}

@@ -1,0 +1,76 @@
+import { GiB, KiB, MiB } from './bytes.ts';
+
+/** Every limit, once, with its unit in its name. Docs and messages are made from these. */
+export const limits = {
+  /** A plan that does not come to rest after so many steps is a bug. */
+  passesMax: 200,
+
+  /** A reading command may be killed after this. */
+  readTimeoutMs: 60_000,
+  /** A caller waits so long for a changing command; the command itself goes on. */
+  changeTimeoutMs: 120_000,
+  /** Copying one slice of a clone, or moving extents, may be slow on a slow disk. */
+  copyTimeoutMs: 3_600_000,
+  /** Between asking a reading command to stop and killing it. */
+  killGraceMs: 2_000,
+  /** Both streams of one command together. */
+  outputBytesMax: 64 * 1024 * 1024,
+  /** How much of stderr goes into a message. */
+  messageBytesMax: 2_000,
+
+  /** Changes waiting for one volume group. */
+  queueLengthMax: 10_000,
+  /** Changes of one volume group that share one refresh. */
+  burstLengthMax: 64,
+  /** A change made by somebody else is seen after at most this long. */
+  foreignChangeNoticedMs: 60_000,
+  /** A refresh asked for by a hint waits so long for further hints. */
+  hintSettleMs: 250,
+  /** A step found stale is planned again at most so often before the caller is told. */
+  staleRetriesMax: 8,
+  /** A refresh that failed is tried again after this. */
+  refreshRetryMs: 5_000,
+
+  /** TopoLVM rounds sizes up to this before LVM rounds them to extents. */
+  sectorBytes: 4n * KiB,
+  extentSizeBytes: 4n * MiB,
+  /** LVM's text metadata needs about 2 KiB a volume at worst: room for 2,000 volumes, twice. */
+  vgMetadataBytes: 16n * MiB,
+  /** What a wipe clears at the start and the end of a device besides known signatures. */
+  copySliceBytes: 1n * GiB,
+
+  /** CoW snapshots: room reserved for changes, as a share of the origin. */
+  cowReservePercent: 20n,
+  cowReserveBytesMin: 64n * MiB,
+  /** A CoW snapshot fuller than this is grown. */
+  cowGrowAtPercent: 70,
+  cowGrowByPercent: 20n,
+
+  thinPoolChunkBytes: 128n * KiB,
+  thinPoolChunkBytesMin: 64n * KiB,
+  thinPoolChunkBytesMax: 1n * GiB,
+  thinPoolMetadataBytesMin: 2n * MiB,
+  thinPoolMetadataBytesMax: 16n * GiB,
+  /** dm-thin spends 64 bytes of metadata for each chunk it maps. */
+  thinPoolMetadataBytesPerChunk: 64n,
+  thinPoolSizePercentMin: 10,
+  thinPoolSizePercentMax: 100,
+  thinPoolSizePercentAdvised: 90,
+  /** Above this fill of data or metadata new thin volumes are refused. */
+  thinPoolFullPercent: 95,
+  thinPoolWarnPercent: 80,
+  overprovisionRatioMax: 100,
+
+  stripesMax: 128,
+  mirrorsMax: 10,
+  stripeSizeBytes: 64n * KiB,
+  spareBytesDefault: 10n * GiB,
+
+  deviceClassNameLengthMax: 63,
+  /** LVM: VG and LV name together with the escaping of hyphens must fit a dm name. */
+  dmNameLengthMax: 127,
+  lvNameLengthMax: 127,
+  tagLengthMax: 1_024,
+  /** Disks smaller than this are never worth a volume group. */
+  deviceBytesMin: 16n * MiB,
+} as const;

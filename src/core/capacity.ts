@@ -1,0 +1,103 @@
+import { type Bytes, bytes, countUp, minus, noBytes, scale, times } from '../base/bytes.ts';
+import type { DeviceClass } from './device-class.ts';
+import { type Geometry, geometryOf, type Layout, physicalExtents } from './layouts.ts';
+import { findLv, freeExtentsByPv, type ObservedLv, type ObservedVg } from './observed.ts';
+
+/** What a device class can still give: all volumes together, and the largest single one. */
+export type Capacity = {
+  readonly sizeBytes: Bytes;
+  readonly availableBytes: Bytes;
+  readonly largestBytes: Bytes;
+};
+
+export function capacityOf(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
+  const { layout, spareBytes, overprovisionRatio } = deviceClass;
+  if (layout.kind === 'thin') return thinCapacity(vg, layout.pool, overprovisionRatio);
+  const geometry = geometryOf(layout) ?? linear;
+  const available = availableExtents(geometry, vg, spareBytes);
+  const largest = largestExtents(geometry, vg, spareBytes);
+  return {
+    sizeBytes: times(dataShare(geometry, vg.sizeBytes / vg.extentSizeBytes), vg.extentSizeBytes),
+    availableBytes: times(available, vg.extentSizeBytes),
+    largestBytes: times(largest, vg.extentSizeBytes),
+  };
+}
+
+/** The logical extents that a volume can still be given, spare left alone. */
+export function largestExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
+  const budget = freeExtents(vg, spareBytes);
+  const perArea = parallelExtents(freeExtentsByPv(vg), geometry.areas);
+  const metadata = BigInt(geometry.metadataExtents);
+  const byBudget = budget / BigInt(geometry.areas) - metadata;
+  const area = byBudget < perArea - metadata ? byBudget : perArea - metadata;
+  return area > 0n ? area * BigInt(geometry.dataColumns) : 0n;
+}
+
+/** Thin volumes and snapshots promise their full size; the pool keeps the sum of promises. */
+export function thinCapacity(vg: ObservedVg, poolName: string, ratio: number): Capacity {
+  const pool = findLv(vg, poolName);
+  if (pool === undefined || pool.kind !== 'thin-pool') {
+    return { sizeBytes: noBytes, availableBytes: noBytes, largestBytes: noBytes };
+  }
+  const promised = vg.lvs
+    .filter((lv) => lv.pool === poolName && !lv.isInternal)
+    .reduce((total, lv) => total + lv.sizeBytes, 0n);
+  const sizeBytes = scale(pool.sizeBytes, ratio);
+  const availableBytes = minus(sizeBytes, promised);
+  const whole = bytes((availableBytes / vg.extentSizeBytes) * vg.extentSizeBytes);
+  return { sizeBytes, availableBytes, largestBytes: whole };
+}
+
+/** Extents of the whole group that growing by `growth` logical extents takes. */
+export function growthExtents(lv: ObservedLv, growth: bigint): bigint {
+  return countUp(growth, BigInt(lv.dataColumns)) * BigInt(lv.stripes);
+}
+
+/** Can the extents be found on enough devices at once? */
+export function fitsGrowth(lv: ObservedLv, growth: bigint, vg: ObservedVg): boolean {
+  const areas = parallelExtents(freeExtentsByPv(vg), lv.stripes);
+  return countUp(growth, BigInt(lv.dataColumns)) <= areas;
+}
+
+export function freeExtents(vg: ObservedVg, spareBytes: Bytes): bigint {
+  const free = freeExtentsByPv(vg).reduce((total, extents) => total + extents, 0n);
+  const spare = countUp(spareBytes, vg.extentSizeBytes);
+  return free > spare ? free - spare : 0n;
+}
+
+/**
+ * The longest run of extents that `areas` areas can have side by side, each on a device of its
+ * own at any point. LVM's allocator is greedy: it takes the devices with most room, uses them up
+ * to the smallest of them, and starts again with what is left.
+ */
+export function parallelExtents(free: readonly bigint[], areas: number): bigint {
+  if (areas === 1) return free.reduce((total, extents) => total + extents, 0n);
+  let left = free.filter((extents) => extents > 0n);
+  let total = 0n;
+  while (left.length >= areas) {
+    left = left.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+    const take = left[areas - 1] ?? 0n;
+    total += take;
+    left = left
+      .map((extents, index) => (index < areas ? extents - take : extents))
+      .filter((extents) => extents > 0n);
+  }
+  return total;
+}
+
+const linear: Geometry = { dataColumns: 1, areas: 1, metadataExtents: 0 };
+
+function availableExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
+  return dataShare(geometry, freeExtents(vg, spareBytes));
+}
+
+function dataShare(geometry: Geometry, extents: bigint): bigint {
+  return (extents * BigInt(geometry.dataColumns)) / BigInt(geometry.areas);
+}
+
+/** All extents a new volume of this size takes from the group. */
+export function costExtents(layout: Layout, sizeBytes: Bytes, vg: ObservedVg): bigint {
+  const geometry = geometryOf(layout);
+  if (geometry === undefined) return 0n;
+  return physicalExtents(geometry, countUp(sizeBytes, vg.extentSizeBytes));
+}

@@ -1,0 +1,153 @@
+import { type Bytes, bytes, least } from '../../base/bytes.ts';
+import { blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { showBytes } from '../../base/show.ts';
+import { layouts } from '../layouts.ts';
+import { copySourceName } from '../names.ts';
+import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { planSnapshot } from '../snapshot/plan.ts';
+import { type Decision, next } from '../step.ts';
+import { copyingTag, copySourceRole, ownerTag, readTag, tagOf } from '../tags.ts';
+import { isBlocked, usableVg } from '../usable-vg.ts';
+import type { PresentVolume } from '../volume/desired.ts';
+import { planRemovalOf, planVolume } from '../volume/plan.ts';
+import type { DesiredClone } from './desired.ts';
+
+export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
+  const vg = usableVg(host, desired.deviceClass.vg);
+  if (isBlocked(vg)) return vg;
+  const clone = findLv(vg, desired.name);
+  if (clone !== undefined) {
+    const madeFrom = readTag(clone.tags, 'source');
+    if (madeFrom !== desired.source) {
+      const message = `${vg.name}/${clone.name} exists and is no clone of ${desired.source}`;
+      return blocked('VolumeDiffers', message);
+    }
+    if (!clone.tags.includes(copyingTag)) return planComplete(desired, vg, host);
+  }
+  const source = findLv(vg, desired.source);
+  if (source === undefined) {
+    return blocked('SourceNotFound', `there is no volume ${vg.name}/${desired.source}`);
+  }
+  const refusal = sourceRefusal(desired, source);
+  if (refusal !== undefined) return refusal;
+  if (layouts[desired.deviceClass.layout.kind].clone === 'instant') {
+    return planInstant(desired, vg, source, host);
+  }
+  return clone === undefined
+    ? planTarget(desired, host)
+    : planCopy(desired, vg, { source, clone }, host);
+}
+
+function sourceRefusal(desired: DesiredClone, source: ObservedLv) {
+  if (desired.sizeBytes < source.sizeBytes) {
+    const message =
+      `${desired.name} of ${showBytes(desired.sizeBytes)} is smaller than its source ` +
+      `${source.name} of ${showBytes(source.sizeBytes)}`;
+    return blocked('SourceLarger', message);
+  }
+  if (source.tags.includes(copyingTag)) {
+    return blocked('CopyUnfinished', `${source.name} is itself still being copied`);
+  }
+  if (source.isInvalid) {
+    return blocked('SnapshotOverflowed', `${source.name} overflowed and can no longer be read`);
+  }
+  const { layout } = desired.deviceClass;
+  const sourcePool = source.pool;
+  const wantedPool = layout.kind === 'thin' ? layout.pool : undefined;
+  if (sourcePool === wantedPool) return undefined;
+  const message = `${source.name} is in ${sourcePool ?? 'no thin pool'}, the class in ${wantedPool ?? 'none'}`;
+  return blocked('SourceElsewhere', message);
+}
+
+/** A thin clone is a writable snapshot. The rules for room are a snapshot's. */
+function planInstant(
+  desired: DesiredClone,
+  vg: ObservedVg,
+  source: ObservedLv,
+  host: ObservedHost,
+): Decision {
+  const { name, deviceClass, tags } = desired;
+  const decision = planSnapshot(
+    { name, source: source.name, deviceClass, tags, reserveBytes: undefined },
+    host,
+  );
+  if (decision.kind !== 'step' || decision.step.kind !== 'create-thin-snapshot') {
+    return decision.kind === 'blocked'
+      ? decision
+      : blocked('SnapshotsUnsupported', `${vg.name}/${source.name} cannot be cloned at once`);
+  }
+  return next({ ...decision.step, isReadOnly: false });
+}
+
+/** Nothing is copied any more: the helper goes, then the clone is a volume like any other. */
+function planComplete(desired: DesiredClone, vg: ObservedVg, host: ObservedHost): Decision {
+  const helper = copySourceOf(desired, vg);
+  if (helper !== undefined) return planRemovalOf(vg, helper, {});
+  return planVolume(asVolume(desired, desired.tags), host);
+}
+
+/** The target is made first, marked as unfinished by the very command that makes it. */
+function planTarget(desired: DesiredClone, host: ObservedHost): Decision {
+  return planVolume(asVolume(desired, [...desired.tags, copyingTag]), host);
+}
+
+function planCopy(
+  desired: DesiredClone,
+  vg: ObservedVg,
+  pair: { readonly source: ObservedLv; readonly clone: ObservedLv },
+  host: ObservedHost,
+): Decision {
+  const { clone } = pair;
+  const target = { vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid };
+  const copied = bytes(BigInt(readTag(clone.tags, 'copied') ?? '0'));
+  const marks = clone.tags.filter((tag) => tag.startsWith(tagOf('copied', '')));
+  // A CoW snapshot never changes; anything else is read through a snapshot of it.
+  const frozen = pair.source.kind === 'cow-snapshot' ? pair.source : copySourceOf(desired, vg);
+  if (frozen?.isInvalid === true) return planRemovalOf(vg, frozen, {});
+  if (frozen === undefined && copied > 0n) {
+    return next({ kind: 'change-tags', ...target, add: [], remove: marks });
+  }
+  if (frozen === undefined) return planCopySource(desired, host);
+  if (!clone.isActive) return next({ kind: 'activate-lv', ...target });
+  if (!frozen.isActive) {
+    const lv = { lv: frozen.name, lvUuid: frozen.uuid };
+    return next({ kind: 'activate-lv', ...target, ...lv });
+  }
+  const left = frozen.sizeBytes - copied;
+  if (left <= 0n) {
+    return next({ kind: 'change-tags', ...target, add: [], remove: [copyingTag, ...marks] });
+  }
+  const lengthBytes = least(left, limits.copySliceBytes);
+  return next({
+    kind: 'copy-range',
+    ...target,
+    from: frozen.name,
+    fromUuid: frozen.uuid,
+    offsetBytes: copied,
+    lengthBytes,
+    ...progressTags(copied, lengthBytes, marks),
+  });
+}
+
+function progressTags(copied: Bytes, lengthBytes: Bytes, marks: readonly string[]) {
+  return { add: [tagOf('copied', String(copied + lengthBytes))], remove: marks };
+}
+
+function planCopySource(desired: DesiredClone, host: ObservedHost): Decision {
+  const { source, deviceClass } = desired;
+  const tags = [ownerTag, tagOf('role', copySourceRole), tagOf('source', source)];
+  const name = copySourceName(desired.name);
+  return planSnapshot({ name, source, deviceClass, tags, reserveBytes: undefined }, host);
+}
+
+function copySourceOf(desired: DesiredClone, vg: ObservedVg): ObservedLv | undefined {
+  const helper = findLv(vg, copySourceName(desired.name));
+  const isHelper = helper !== undefined && readTag(helper.tags, 'role') === copySourceRole;
+  return isHelper ? helper : undefined;
+}
+
+function asVolume(desired: DesiredClone, tags: readonly string[]): PresentVolume {
+  const { name, deviceClass, sizeBytes } = desired;
+  return { presence: 'present', name, deviceClass, sizeBytes, tags, isAdopted: false };
+}

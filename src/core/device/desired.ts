@@ -1,0 +1,13 @@
+/** Which devices a volume group wants. */
+export type DeviceSelector =
+  | {
+      readonly kind: 'paths';
+      /** Each of these must be usable, or nothing is done. */
+      readonly required: readonly string[];
+      /** Taken where they exist. */
+      readonly optional: readonly string[];
+      /** The administrator allowed what is on the named devices to be destroyed. */
+      readonly forceWipe: boolean;
+    }
+  /** Every device nobody else uses or names. */
+  | { readonly kind: 'any'; readonly forceWipe: false };

@@ -1,0 +1,170 @@
+import { type Blocked, blocked, type FailureCode } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
+import type { DeviceSelector } from './device/desired.ts';
+import { inUseReasons } from './device/reasons.ts';
+import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
+import { isOurs, pendingTag } from './tags.ts';
+
+declare const proven: unique symbol;
+
+/** Leave to destroy one thing. Only `permitFor` makes one, and only from positive proof. */
+export type Permit<D extends Deed = Deed> = {
+  readonly deed: D;
+  /** The identity it was given for; a step for anything else is a bug. */
+  readonly target: string;
+  readonly [proven]: true;
+};
+
+export type Deed =
+  | 'wipe-device'
+  | 'remove-lv'
+  | 'remove-vg'
+  | 'reduce-vg'
+  | 'remove-pv'
+  | 'format-lv';
+
+/** What somebody wants to destroy, with everything that can prove it harmless. */
+export type Question =
+  | {
+      readonly deed: 'wipe-device';
+      readonly device: ObservedDevice;
+      /** For a partition: the disk it is on, which must be the named one. */
+      readonly disk?: ObservedDevice;
+      readonly selector: DeviceSelector;
+    }
+  | {
+      readonly deed: 'remove-lv';
+      readonly vg: ObservedVg;
+      readonly lv: ObservedLv;
+      /** UUID or name that a durable record of ours gives for a volume without our tags. */
+      readonly recorded?: string;
+    }
+  | { readonly deed: 'remove-vg'; readonly vg: ObservedVg; readonly tag: string }
+  | { readonly deed: 'reduce-vg'; readonly vg: ObservedVg; readonly pv: ObservedPv }
+  | { readonly deed: 'remove-pv'; readonly pv: ObservedPv; readonly device: ObservedDevice }
+  | {
+      readonly deed: 'format-lv';
+      readonly lv: ObservedLv;
+      readonly probes: readonly [Signatures, Signatures];
+    };
+
+export function permitFor<Q extends Question>(question: Q): Permit<Q['deed']> | Blocked {
+  const answer = answerTo(question);
+  if (answer.objection !== undefined) return answer.objection;
+  return { deed: question.deed, target: answer.target } as Permit<Q['deed']>;
+}
+
+type Answer = { readonly target: string; readonly objection: Blocked | undefined };
+
+function answerTo(question: Question): Answer {
+  switch (question.deed) {
+    case 'wipe-device':
+      return { target: question.device.path, objection: againstWipe(question) };
+    case 'remove-lv':
+      return { target: question.lv.uuid, objection: againstRemoval(question) };
+    case 'remove-vg':
+      return { target: question.vg.uuid, objection: againstVgRemoval(question.vg, question.tag) };
+    case 'reduce-vg':
+      return { target: question.pv.uuid, objection: againstReduction(question.vg, question.pv) };
+    case 'remove-pv':
+      return { target: question.pv.uuid, objection: againstPvRemoval(question) };
+    case 'format-lv':
+      return { target: question.lv.uuid, objection: againstFormat(question) };
+  }
+}
+
+function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Blocked | undefined {
+  const { device, disk, selector } = question;
+  const named = disk ?? device;
+  const names = [named.path, ...named.links];
+  const isNamed =
+    selector.kind === 'paths' &&
+    [...selector.required, ...selector.optional].some((path) => names.includes(path));
+  if (disk !== undefined && !disk.holders.includes(device.path)) {
+    return no('DeviceHoldsData', device.path, `it is not a partition of ${disk.path}`);
+  }
+  if (!isNamed) return no('DeviceHoldsData', device.path, 'its path is not named');
+  if (!selector.forceWipe) return no('DeviceHoldsData', device.path, 'wiping was not allowed');
+  const uses = inUseReasons(device).filter(
+    (use) => use.reason !== 'has-holders' || !isDisk(device),
+  );
+  if (uses.length > 0) {
+    return no('DeviceBusy', device.path, showList(uses.map((use) => use.message)));
+  }
+  if (device.label.kind === 'member' || device.label.kind === 'unknown') {
+    return no('DeviceHoldsData', device.path, 'it carries an LVM label that is not an orphan');
+  }
+  return undefined;
+}
+
+function isDisk(device: ObservedDevice): boolean {
+  return device.type === 'disk';
+}
+
+function againstRemoval(question: Extract<Question, { deed: 'remove-lv' }>): Blocked | undefined {
+  const { vg, lv, recorded } = question;
+  const name = `${vg.name}/${lv.name}`;
+  if (lv.isInternal) return no('NotOurs', name, 'it is a part of another volume');
+  if (!isOurs(lv.tags) && recorded !== lv.uuid && recorded !== lv.name) {
+    return no('NotOurs', name, 'it carries no tag of ours and no record of ours names it');
+  }
+  if (lv.health === 'partial') return no('VolumeGroupPartial', name, 'a device of it is missing');
+  const dependents = vg.lvs.filter((other) => dependsOn(other, lv)).map((other) => other.name);
+  if (dependents.length > 0) {
+    const code = lv.kind === 'thin-pool' ? 'VolumeInUse' : 'VolumeHasSnapshots';
+    return no(code, name, `${showList(dependents)} would be lost with it`);
+  }
+  return undefined;
+}
+
+/** Would `other` be destroyed if `lv` were? Thin snapshots live on without their origin. */
+export function dependsOn(other: ObservedLv, lv: ObservedLv): boolean {
+  if (other.isInternal) return false;
+  if (other.kind === 'cow-snapshot') return other.origin === lv.name;
+  return other.pool === lv.name && lv.kind === 'thin-pool';
+}
+
+function againstVgRemoval(vg: ObservedVg, tag: string): Blocked | undefined {
+  if (!vg.tags.includes(tag)) {
+    return no('VolumeGroupForeign', vg.name, `it does not carry the tag ${tag}`);
+  }
+  if (vg.isPartial) return no('VolumeGroupPartial', vg.name, 'a device of it is missing');
+  const left = vg.lvs.filter((lv) => !lv.isInternal).map((lv) => lv.name);
+  if (left.length > 0) return no('VolumeInUse', vg.name, `${showList(left)} are still in it`);
+  return undefined;
+}
+
+function againstReduction(vg: ObservedVg, pv: ObservedPv): Blocked | undefined {
+  if (vg.isPartial) return no('VolumeGroupPartial', vg.name, 'a device of it is missing');
+  if (vg.pvs.length < 2) return no('DeviceNotUsable', pv.device, 'it is the last device');
+  if (pv.freeBytes !== pv.sizeBytes) {
+    return no('DeviceHoldsData', pv.device, 'extents of volumes are still on it');
+  }
+  return undefined;
+}
+
+function againstPvRemoval(question: Extract<Question, { deed: 'remove-pv' }>): Blocked | undefined {
+  const { pv, device } = question;
+  if (device.label.kind !== 'orphan' || device.label.pvUuid !== pv.uuid) {
+    return no('DeviceHoldsData', device.path, 'LVM does not show it as an orphan');
+  }
+  return undefined;
+}
+
+function againstFormat(question: Extract<Question, { deed: 'format-lv' }>): Blocked | undefined {
+  const { lv, probes } = question;
+  if (!lv.tags.includes(pendingTag)) {
+    return no('VolumeHoldsData', lv.name, 'it carries no pending mark');
+  }
+  for (const probe of probes) {
+    if (probe.kind === 'found') {
+      return no('VolumeHoldsData', lv.name, `a probe found ${showList(probe.types)}`);
+    }
+    if (probe.kind === 'unknown') return no('VolumeHoldsData', lv.name, probe.why);
+  }
+  return undefined;
+}
+
+function no(code: FailureCode, target: string, why: string): Blocked {
+  return blocked(code, `${target} is left alone: ${why}`);
+}

@@ -1,0 +1,267 @@
+import { type Bytes, bytes, countUp, minus, noBytes, sum, times } from '../base/bytes.ts';
+import { limits } from '../base/limits.ts';
+import { growthExtents } from './capacity.ts';
+import { geometryOf, type Layout, physicalExtents } from './layouts.ts';
+import type { LvKind, ObservedHost, ObservedLv, ObservedPv, ObservedVg } from './observed.ts';
+import type { CreateLv, CreateThinPool, Step } from './step.ts';
+
+/**
+ * What the next look will show after a step, as far as later decisions need it: names, sizes and
+ * free space. It lets `quarry plan` print what follows a step, and lets a burst of changes share
+ * one refresh. It errs towards less free space, and is never reported as a fact.
+ */
+export function predict<H extends ObservedHost>(host: H, step: Step): H {
+  switch (step.kind) {
+    case 'wipe-device':
+    case 'remove-pv':
+      return host;
+    case 'create-vg':
+      return { ...host, vgs: [...host.vgs, newVg(step.vg, step.devices, step.tags, host)] };
+    case 'remove-vg':
+      return { ...host, vgs: host.vgs.filter((vg) => vg.uuid !== step.vgUuid) };
+    default:
+      return {
+        ...host,
+        vgs: host.vgs.map((vg) => (vg.uuid === step.vgUuid ? predictVg(vg, step, host) : vg)),
+      };
+  }
+}
+
+type VgStep = Exclude<Step, { kind: 'wipe-device' | 'remove-pv' | 'create-vg' | 'remove-vg' }>;
+
+function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg {
+  switch (step.kind) {
+    case 'extend-vg':
+      return withPvs(vg, [...vg.pvs, ...step.devices.map((device) => newPv(device, vg, host))]);
+    case 'reduce-vg':
+      return withPvs(
+        vg,
+        vg.pvs.filter((pv) => pv.uuid !== step.pvUuid),
+      );
+    case 'evacuate-pv':
+      return withPvs(
+        vg,
+        vg.pvs.map((pv) => (pv.uuid === step.pvUuid ? emptied(pv) : pv)),
+      );
+    case 'create-thin-pool':
+      return withLv(take(vg, poolExtents(step, vg)), newPool(step));
+    case 'create-lv':
+      return withLv(take(vg, newLvExtents(step, vg)), newLv(step));
+    case 'create-thin-snapshot':
+      return withLv(vg, newSnapshot(vg, step, { kind: 'thin', ownSizeBytes: undefined }));
+    case 'create-cow-snapshot': {
+      const taken = take(vg, countUp(step.reserveBytes, vg.extentSizeBytes));
+      const own = { kind: 'cow-snapshot', ownSizeBytes: step.reserveBytes } as const;
+      return withLv(taken, newSnapshot(vg, step, own));
+    }
+    case 'remove-lv':
+      return { ...vg, lvs: vg.lvs.filter((lv) => lv.uuid !== step.lvUuid) };
+    case 'extend-lv':
+    case 'extend-thin-pool':
+      return grown(vg, step.lvUuid, step.sizeBytes);
+    case 'extend-thin-pool-metadata':
+      return changed(vg, step.lvUuid, () => ({ metadataSizeBytes: step.metadataBytes }));
+    case 'activate-lv':
+      return changed(vg, step.lvUuid, () => ({ isActive: true }));
+    case 'change-tags':
+    case 'copy-range':
+      return changed(vg, step.lvUuid, (lv) => ({ tags: retagged(lv.tags, step) }));
+  }
+}
+
+function retagged(
+  tags: readonly string[],
+  step: { readonly add: readonly string[]; readonly remove: readonly string[] },
+): readonly string[] {
+  return [...tags.filter((tag) => !step.remove.includes(tag)), ...step.add];
+}
+
+function changed(
+  vg: ObservedVg,
+  uuid: string,
+  change: (lv: ObservedLv) => Partial<ObservedLv>,
+): ObservedVg {
+  return {
+    ...vg,
+    lvs: vg.lvs.map((lv) => (lv.uuid === uuid ? { ...lv, ...change(lv) } : lv)),
+  };
+}
+
+function grown(vg: ObservedVg, uuid: string, sizeBytes: Bytes): ObservedVg {
+  const lv = vg.lvs.find((candidate) => candidate.uuid === uuid);
+  if (lv === undefined) return vg;
+  if (lv.kind === 'thin') return changed(vg, uuid, () => ({ sizeBytes, ownSizeBytes: sizeBytes }));
+  const growth = minus(sizeBytes, lv.ownSizeBytes) / vg.extentSizeBytes;
+  const taken = take(vg, growthExtents(lv, growth));
+  const isCow = lv.kind === 'cow-snapshot';
+  return changed(taken, uuid, () =>
+    isCow ? { ownSizeBytes: sizeBytes, dataPercent: 0 } : { sizeBytes, ownSizeBytes: sizeBytes },
+  );
+}
+
+/** Extents are taken from the devices with most room, as LVM's allocator tends to. */
+function take(vg: ObservedVg, extents: bigint): ObservedVg {
+  let left = extents * vg.extentSizeBytes;
+  const byRoom = vg.pvs.toSorted((a, b) => (a.freeBytes < b.freeBytes ? 1 : -1));
+  const freeOf = new Map<string, Bytes>();
+  for (const pv of byRoom) {
+    const share = left < pv.freeBytes ? left : pv.freeBytes;
+    freeOf.set(pv.uuid, minus(pv.freeBytes, share));
+    left -= share;
+  }
+  return withPvs(
+    vg,
+    vg.pvs.map((pv) => ({ ...pv, freeBytes: freeOf.get(pv.uuid) ?? pv.freeBytes })),
+  );
+}
+
+function withPvs(vg: ObservedVg, pvs: readonly ObservedPv[]): ObservedVg {
+  const sizeBytes = sum(...pvs.map((pv) => pv.sizeBytes));
+  const freeBytes = sum(...pvs.map((pv) => pv.freeBytes));
+  return { ...vg, pvs, sizeBytes, freeBytes };
+}
+
+function withLv(vg: ObservedVg, lv: ObservedLv): ObservedVg {
+  return { ...vg, lvs: [...vg.lvs, lv] };
+}
+
+function emptied(pv: ObservedPv): ObservedPv {
+  return { ...pv, freeBytes: pv.sizeBytes };
+}
+
+function poolExtents(step: CreateThinPool, vg: ObservedVg): bigint {
+  return countUp(sum(step.sizeBytes, times(step.metadataBytes, 2)), vg.extentSizeBytes);
+}
+
+function newLvExtents(step: CreateLv, vg: ObservedVg): bigint {
+  const geometry = geometryOf(step.layout);
+  if (geometry === undefined) return 0n;
+  return physicalExtents(geometry, countUp(step.sizeBytes, vg.extentSizeBytes));
+}
+
+function newVg(
+  name: string,
+  devices: readonly string[],
+  tags: readonly string[],
+  host: ObservedHost,
+): ObservedVg {
+  const empty: ObservedVg = {
+    name,
+    uuid: foreseen(name),
+    sizeBytes: noBytes,
+    freeBytes: noBytes,
+    extentSizeBytes: bytes(limits.extentSizeBytes),
+    tags,
+    isPartial: false,
+    isExported: false,
+    isWritable: true,
+    lockType: '',
+    systemId: '',
+    sequence: 1n,
+    metadataSizeBytes: bytes(limits.vgMetadataBytes),
+    metadataFreeBytes: bytes(limits.vgMetadataBytes / 2n),
+    pvs: [],
+    lvs: [],
+  };
+  return withPvs(
+    empty,
+    devices.map((device) => newPv(device, empty, host)),
+  );
+}
+
+function newPv(device: string, vg: ObservedVg, host: ObservedHost): ObservedPv {
+  const usable = minus(deviceBytes(device, host), limits.vgMetadataBytes + 1024n * 1024n);
+  const sizeBytes = times(usable / vg.extentSizeBytes, vg.extentSizeBytes);
+  return {
+    uuid: foreseen(device),
+    device,
+    sizeBytes,
+    freeBytes: sizeBytes,
+    isMissing: false,
+    isAllocatable: true,
+    isDuplicate: false,
+    tags: [],
+  };
+}
+
+function deviceBytes(path: string, host: ObservedHost): Bytes {
+  if (!('devices' in host)) return noBytes;
+  const devices = host.devices as readonly { readonly path: string; readonly sizeBytes: Bytes }[];
+  return devices.find((device) => device.path === path)?.sizeBytes ?? noBytes;
+}
+
+function newPool(step: CreateThinPool): ObservedLv {
+  return {
+    ...blank(step.pool, 'thin-pool', step.sizeBytes, step.tags),
+    dataPercent: 0,
+    metadataPercent: 1,
+    metadataSizeBytes: step.metadataBytes,
+    chunkSizeBytes: step.chunkSizeBytes,
+  };
+}
+
+function newLv(step: CreateLv): ObservedLv {
+  const lv = blank(step.lv, step.layout.kind, step.sizeBytes, step.tags);
+  return { ...lv, ...columnsOf(step.layout), pool: poolOf(step.layout) };
+}
+
+function columnsOf(layout: Layout) {
+  const geometry = geometryOf(layout);
+  return { stripes: geometry?.areas ?? 1, dataColumns: geometry?.dataColumns ?? 1 };
+}
+
+function poolOf(layout: Layout): string | undefined {
+  return layout.kind === 'thin' ? layout.pool : undefined;
+}
+
+function newSnapshot(
+  vg: ObservedVg,
+  step: { readonly lv: string; readonly originUuid: string; readonly tags: readonly string[] },
+  own: { readonly kind: LvKind; readonly ownSizeBytes: Bytes | undefined },
+): ObservedLv {
+  const source = vg.lvs.find((lv) => lv.uuid === step.originUuid);
+  const sizeBytes = source?.sizeBytes ?? noBytes;
+  return {
+    ...blank(step.lv, own.kind, sizeBytes, step.tags),
+    ownSizeBytes: own.ownSizeBytes ?? sizeBytes,
+    origin: source?.name,
+    pool: own.kind === 'thin' ? source?.pool : undefined,
+    dataPercent: 0,
+  };
+}
+
+function blank(name: string, kind: LvKind, sizeBytes: Bytes, tags: readonly string[]): ObservedLv {
+  return {
+    name,
+    uuid: foreseen(name),
+    kind,
+    sizeBytes,
+    ownSizeBytes: sizeBytes,
+    tags,
+    isInternal: false,
+    isActive: true,
+    isSuspended: false,
+    isOpen: false,
+    isReadOnly: false,
+    stripes: 1,
+    dataColumns: 1,
+    origin: undefined,
+    pool: undefined,
+    dataPercent: undefined,
+    metadataPercent: undefined,
+    metadataSizeBytes: undefined,
+    chunkSizeBytes: undefined,
+    syncPercent: undefined,
+    health: '',
+    isInvalid: false,
+  };
+}
+
+/** Stands for an identity that only LVM can give. No step may ever be run against one. */
+export function foreseen(name: string): string {
+  return `foreseen:${name}`;
+}
+
+export function isForeseen(uuid: string): boolean {
+  return uuid.startsWith('foreseen:');
+}

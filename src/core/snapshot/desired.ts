@@ -1,0 +1,37 @@
+import { type Bytes, bytes, most, times } from '../../base/bytes.ts';
+import type { Blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import type { DeviceClass } from '../device-class.ts';
+import { checkLvName } from '../names.ts';
+import { ownerTag, tagOf } from '../tags.ts';
+
+/** A snapshot that shall exist. Removing one is removing a volume: see `volume/`. */
+export type DesiredSnapshot = {
+  readonly name: string;
+  readonly source: string;
+  readonly deviceClass: DeviceClass;
+  readonly tags: readonly string[];
+  /** CoW only: room for changes; `undefined` means a share of the source. */
+  readonly reserveBytes: Bytes | undefined;
+};
+
+export type SnapshotRequest = {
+  readonly name: string;
+  readonly source: string;
+  readonly deviceClass: DeviceClass;
+  readonly tags?: readonly string[];
+  readonly reserveBytes?: Bytes;
+};
+
+export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blocked {
+  const refusal = checkLvName(request.name);
+  if (refusal !== undefined) return refusal;
+  const { name, source, deviceClass, tags = [], reserveBytes } = request;
+  const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
+  return { name, source, deviceClass, reserveBytes, tags: [...ours, ...tags] };
+}
+
+export function reserveFor(sourceBytes: Bytes): Bytes {
+  const share = times(sourceBytes, limits.cowReservePercent) / 100n;
+  return most(share, bytes(limits.cowReserveBytesMin));
+}

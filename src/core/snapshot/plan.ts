@@ -1,0 +1,114 @@
+import { type Bytes, bytes, least, minus, roundUp, sum, times } from '../../base/bytes.ts';
+import { blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { showBytes } from '../../base/show.ts';
+import { freeExtents, thinCapacity } from '../capacity.ts';
+import { layouts } from '../layouts.ts';
+import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { type Decision, next, rest } from '../step.ts';
+import { copyingTag, readTag } from '../tags.ts';
+import { isBlocked, usableVg } from '../usable-vg.ts';
+import { isVolume, poolRefusal } from '../volume/plan.ts';
+import { type DesiredSnapshot, reserveFor } from './desired.ts';
+
+export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Decision {
+  const vg = usableVg(host, desired.deviceClass.vg);
+  if (isBlocked(vg)) return vg;
+  const snapshot = findLv(vg, desired.name);
+  if (snapshot !== undefined) return planExisting(desired, vg, snapshot);
+  const source = findLv(vg, desired.source);
+  if (source === undefined) {
+    return blocked('SourceNotFound', `there is no volume ${vg.name}/${desired.source}`);
+  }
+  if (!isVolume(source)) {
+    const message = `${vg.name}/${source.name} is a ${source.kind}: no snapshot of it is possible`;
+    return blocked('SnapshotsUnsupported', message);
+  }
+  if (source.tags.includes(copyingTag)) {
+    return blocked('CopyUnfinished', `${vg.name}/${source.name} is still being copied`);
+  }
+  return layouts[source.kind].snapshots === 'thin'
+    ? planThin(desired, vg, source)
+    : planCow(desired, vg, source);
+}
+
+function planThin(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): Decision {
+  const pool = source.pool ?? '';
+  const refusal = poolRefusal(vg, pool);
+  if (refusal !== undefined) return refusal;
+  const ratio = desired.deviceClass.overprovisionRatio;
+  const { availableBytes } = thinCapacity(vg, pool, ratio);
+  if (source.sizeBytes > availableBytes) {
+    const message =
+      `a snapshot of ${source.name} promises ${showBytes(source.sizeBytes)} but ` +
+      `${vg.name}/${pool} may promise ${showBytes(availableBytes)} more at ratio ${ratio}`;
+    return blocked('InsufficientCapacityForSnapshot', message);
+  }
+  return next({
+    kind: 'create-thin-snapshot',
+    ...origin(vg, source),
+    lv: desired.name,
+    isReadOnly: true,
+    tags: desired.tags,
+  });
+}
+
+function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): Decision {
+  const wanted = desired.reserveBytes ?? reserveFor(source.sizeBytes);
+  const reserveBytes = roundUp(least(wanted, cowUseful(source.sizeBytes)), vg.extentSizeBytes);
+  const free = times(freeExtents(vg, desired.deviceClass.spareBytes), vg.extentSizeBytes);
+  if (reserveBytes > free) {
+    const message =
+      `a snapshot of ${source.name} needs ${showBytes(reserveBytes)} for changes but ` +
+      `${vg.name} has ${showBytes(free)} (${showBytes(desired.deviceClass.spareBytes)} kept spare)`;
+    return blocked('InsufficientCapacityForSnapshot', message);
+  }
+  return next({
+    kind: 'create-cow-snapshot',
+    ...origin(vg, source),
+    lv: desired.name,
+    reserveBytes,
+    tags: desired.tags,
+  });
+}
+
+function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {
+  const name = `${vg.name}/${snapshot.name}`;
+  const source = readTag(snapshot.tags, 'source') ?? snapshot.origin;
+  if (source !== desired.source) {
+    const what = source === undefined ? 'no snapshot' : `a snapshot of ${source}`;
+    return blocked('VolumeDiffers', `${name} exists and is ${what}, not of ${desired.source}`);
+  }
+  if (snapshot.isInvalid) {
+    return blocked('SnapshotOverflowed', `${name} overflowed and can no longer be read`);
+  }
+  const target = { vg: vg.name, vgUuid: vg.uuid, lv: snapshot.name, lvUuid: snapshot.uuid };
+  const sizeBytes = cowGrowth(desired, vg, snapshot);
+  if (sizeBytes !== undefined) return next({ kind: 'extend-lv', ...target, sizeBytes });
+  if (!snapshot.isActive) return next({ kind: 'activate-lv', ...target });
+  return rest;
+}
+
+/** A CoW snapshot that fills up is grown while there is room, up to what it can ever need. */
+function cowGrowth(
+  desired: DesiredSnapshot,
+  vg: ObservedVg,
+  snapshot: ObservedLv,
+): Bytes | undefined {
+  if (snapshot.kind !== 'cow-snapshot') return undefined;
+  if ((snapshot.dataPercent ?? 0) < limits.cowGrowAtPercent) return undefined;
+  const more = times(snapshot.sizeBytes, limits.cowGrowByPercent) / 100n;
+  const free = times(freeExtents(vg, desired.deviceClass.spareBytes), vg.extentSizeBytes);
+  const useful = roundUp(cowUseful(snapshot.sizeBytes), vg.extentSizeBytes);
+  const room = least(roundUp(more, vg.extentSizeBytes), free, minus(useful, snapshot.ownSizeBytes));
+  return room > 0n ? sum(snapshot.ownSizeBytes, room) : undefined;
+}
+
+/** A snapshot whose reserve is its whole source, with the map of chunks, can never overflow. */
+function cowUseful(sourceBytes: Bytes): Bytes {
+  return bytes(sourceBytes + sourceBytes / 128n + 1024n * 1024n);
+}
+
+function origin(vg: ObservedVg, source: ObservedLv) {
+  return { vg: vg.name, vgUuid: vg.uuid, origin: source.name, originUuid: source.uuid };
+}

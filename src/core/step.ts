@@ -1,0 +1,172 @@
+import type { Bytes } from '../base/bytes.ts';
+import type { Blocked } from '../base/failures.ts';
+import type { Layout } from './layouts.ts';
+import type { Permit } from './permit.ts';
+
+/**
+ * One thing to do, as data. A step can be printed, counted, tested and refused before anything
+ * runs; `lvm/argv.ts` alone knows how it is spelled. It names the UUID of what it acts on, so that
+ * a reused name is never mistaken for the thing that was meant.
+ */
+export type Step =
+  | WipeDevice
+  | CreateVg
+  | ExtendVg
+  | EvacuatePv
+  | ReduceVg
+  | RemovePv
+  | RemoveVg
+  | CreateThinPool
+  | ExtendThinPool
+  | ExtendThinPoolMetadata
+  | CreateLv
+  | ExtendLv
+  | CreateThinSnapshot
+  | CreateCowSnapshot
+  | ActivateLv
+  | ChangeTags
+  | CopyRange
+  | RemoveLv;
+
+export type StepKind = Step['kind'];
+
+type InVg = { readonly vg: string; readonly vgUuid: string };
+type OnLv = InVg & { readonly lv: string; readonly lvUuid: string };
+
+export type WipeDevice = {
+  readonly kind: 'wipe-device';
+  readonly device: string;
+  readonly permit: Permit<'wipe-device'>;
+};
+
+export type CreateVg = {
+  readonly kind: 'create-vg';
+  readonly vg: string;
+  readonly devices: readonly string[];
+  readonly tags: readonly string[];
+  readonly metadataBytes: Bytes;
+};
+
+export type ExtendVg = InVg & {
+  readonly kind: 'extend-vg';
+  readonly devices: readonly string[];
+  readonly metadataBytes: Bytes;
+};
+
+/** Moves every extent away from a device. Long; another run goes on where one was cut off. */
+export type EvacuatePv = InVg & {
+  readonly kind: 'evacuate-pv';
+  readonly device: string;
+  readonly pvUuid: string;
+};
+
+export type ReduceVg = InVg & {
+  readonly kind: 'reduce-vg';
+  readonly device: string;
+  readonly pvUuid: string;
+  readonly permit: Permit<'reduce-vg'>;
+};
+
+export type RemovePv = {
+  readonly kind: 'remove-pv';
+  readonly device: string;
+  readonly pvUuid: string;
+  readonly permit: Permit<'remove-pv'>;
+};
+
+export type RemoveVg = InVg & {
+  readonly kind: 'remove-vg';
+  readonly permit: Permit<'remove-vg'>;
+};
+
+export type CreateThinPool = InVg & {
+  readonly kind: 'create-thin-pool';
+  readonly pool: string;
+  readonly sizeBytes: Bytes;
+  readonly chunkSizeBytes: Bytes;
+  readonly metadataBytes: Bytes;
+  readonly tags: readonly string[];
+};
+
+export type ExtendThinPool = OnLv & {
+  readonly kind: 'extend-thin-pool';
+  readonly sizeBytes: Bytes;
+};
+
+export type ExtendThinPoolMetadata = OnLv & {
+  readonly kind: 'extend-thin-pool-metadata';
+  readonly metadataBytes: Bytes;
+};
+
+export type CreateLv = InVg & {
+  readonly kind: 'create-lv';
+  readonly lv: string;
+  readonly layout: Layout;
+  readonly sizeBytes: Bytes;
+  readonly tags: readonly string[];
+  /** Raw lvcreate options an administrator configured; they come last. */
+  readonly options: readonly string[];
+};
+
+export type ExtendLv = OnLv & { readonly kind: 'extend-lv'; readonly sizeBytes: Bytes };
+
+export type CreateThinSnapshot = InVg & {
+  readonly kind: 'create-thin-snapshot';
+  readonly lv: string;
+  readonly origin: string;
+  readonly originUuid: string;
+  readonly isReadOnly: boolean;
+  readonly tags: readonly string[];
+};
+
+export type CreateCowSnapshot = InVg & {
+  readonly kind: 'create-cow-snapshot';
+  readonly lv: string;
+  readonly origin: string;
+  readonly originUuid: string;
+  readonly reserveBytes: Bytes;
+  readonly tags: readonly string[];
+};
+
+export type ActivateLv = OnLv & { readonly kind: 'activate-lv' };
+
+export type ChangeTags = OnLv & {
+  readonly kind: 'change-tags';
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+};
+
+export type CopyRange = OnLv & {
+  readonly kind: 'copy-range';
+  readonly from: string;
+  readonly fromUuid: string;
+  readonly offsetBytes: Bytes;
+  readonly lengthBytes: Bytes;
+  /** Progress, written after the data: a copy that was cut off goes on from here. */
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+};
+
+export type RemoveLv = OnLv & {
+  readonly kind: 'remove-lv';
+  /** What lvremove would take along unasked, and must therefore find absent under its lock. */
+  readonly dependents: 'cow-snapshots' | 'thin-volumes';
+  readonly permit: Permit<'remove-lv'>;
+};
+
+/** What a plan says next: one step, a refusal with its reason, or nothing more to do. */
+export type Decision =
+  | { readonly kind: 'step'; readonly step: Step }
+  | Blocked
+  | { readonly kind: 'rest' };
+
+export const rest: Decision = { kind: 'rest' };
+
+export function next(step: Step): Decision {
+  return { kind: 'step', step };
+}
+
+/** Steps that take long and hardly touch the volume group's metadata alone: others need not wait. */
+export function isLong(step: Step): boolean {
+  return step.kind === 'copy-range' || step.kind === 'evacuate-pv';
+}

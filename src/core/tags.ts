@@ -1,0 +1,55 @@
+/**
+ * The marks we put on volumes, as LVM tags written by the very command that makes the volume.
+ * A volume without them was made by somebody else and holds data.
+ */
+export const ownerTag = 'quarry';
+
+/** Made but not yet formatted or wiped: only such a volume may ever be. */
+export const pendingTag = 'quarry.pending';
+
+/** A copy that is not complete: the volume must not be used. */
+export const copyingTag = 'quarry.copying';
+
+/** Value of the `role` tag of the snapshot that a copy reads from. */
+export const copySourceRole = 'copy-source';
+
+const prefixes = {
+  class: 'quarry.class=',
+  source: 'quarry.source=',
+  copied: 'quarry.copied=',
+  name: 'quarry.name=',
+  role: 'quarry.role=',
+} as const;
+
+export type TagKey = keyof typeof prefixes;
+
+export function tagOf(key: TagKey, value: string): string {
+  return `${prefixes[key]}${encode(value)}`;
+}
+
+export function readTag(tags: readonly string[], key: TagKey): string | undefined {
+  const prefix = prefixes[key];
+  const tag = tags.find((candidate) => candidate.startsWith(prefix));
+  return tag === undefined ? undefined : decode(tag.slice(prefix.length));
+}
+
+export function isOurs(tags: readonly string[]): boolean {
+  return tags.includes(ownerTag);
+}
+
+/** LVM allows letters, digits and `_ + . - / = ! : & #`; `!` starts an escape of ours. */
+function encode(value: string): string {
+  let encoded = '';
+  for (const character of value) {
+    encoded += /^[A-Za-z0-9_+./=:&#-]$/.test(character)
+      ? character
+      : `!${(character.codePointAt(0) ?? 0).toString(16)}.`;
+  }
+  return encoded;
+}
+
+function decode(text: string): string {
+  return text.replace(/!([0-9a-f]{1,6})\./g, (_all, hex: string) =>
+    String.fromCodePoint(Number.parseInt(hex, 16)),
+  );
+}

@@ -1,0 +1,71 @@
+import {
+  type Bytes,
+  bytes,
+  least,
+  minus,
+  most,
+  roundDown,
+  roundUp,
+  times,
+} from '../../base/bytes.ts';
+import { limits } from '../../base/limits.ts';
+import type { ObservedVg } from '../observed.ts';
+
+export type DesiredThinPool = {
+  readonly vg: string;
+  readonly name: string;
+  readonly presence: 'present' | 'absent';
+  readonly sizePercent: number;
+  /** `undefined`: chosen by the size of the pool. */
+  readonly chunkSizeBytes: Bytes | undefined;
+  readonly metadataBytes: Bytes | undefined;
+  /** The tag that makes the volume group ours, and with it a pool that carries no tag. */
+  readonly vgOwnerTag: string;
+};
+
+export type PoolShape = {
+  readonly sizeBytes: Bytes;
+  readonly chunkSizeBytes: Bytes;
+  readonly metadataBytes: Bytes;
+};
+
+/**
+ * How large a new pool in this group is made. Metadata is kept twice (LVM holds a spare copy for
+ * repair), so both are taken from what the pool could have.
+ */
+export function shapeOfPool(desired: DesiredThinPool, vg: ObservedVg): PoolShape {
+  const share = times(vg.freeBytes, desired.sizePercent) / 100n;
+  const chunkSizeBytes = chunkFor(bytes(share), desired.chunkSizeBytes);
+  const metadataBytes = roundUp(
+    desired.metadataBytes ?? metadataFor(bytes(share), chunkSizeBytes),
+    vg.extentSizeBytes,
+  );
+  const room = minus(vg.freeBytes, times(metadataBytes, 2));
+  const sizeBytes = roundDown(least(share, room), vg.extentSizeBytes);
+  return { sizeBytes, chunkSizeBytes, metadataBytes };
+}
+
+/** The smallest chunk, from the wanted one up, that metadata of legal size can address. */
+function chunkFor(poolBytes: Bytes, wanted: Bytes | undefined): Bytes {
+  let chunk = BigInt(wanted ?? limits.thinPoolChunkBytes);
+  while (
+    chunk < limits.thinPoolChunkBytesMax &&
+    metadataNeeded(poolBytes, chunk) > metadataUsable
+  ) {
+    chunk *= 2n;
+  }
+  return bytes(chunk);
+}
+
+/** Twice what mapping every chunk once needs, so that snapshots find room. */
+function metadataFor(poolBytes: Bytes, chunkBytes: Bytes): Bytes {
+  const generous = times(metadataNeeded(poolBytes, chunkBytes), 2);
+  return least(most(generous, limits.thinPoolMetadataBytesMin), metadataUsable);
+}
+
+function metadataNeeded(poolBytes: bigint, chunkBytes: bigint): bigint {
+  return (poolBytes / chunkBytes) * limits.thinPoolMetadataBytesPerChunk;
+}
+
+/** dm-thin uses slightly less than 16 GiB of metadata. */
+const metadataUsable = (limits.thinPoolMetadataBytesMax * 127n) / 128n;

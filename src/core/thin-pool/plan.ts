@@ -1,0 +1,85 @@
+import { least, roundDown, sum, times } from '../../base/bytes.ts';
+import { blocked } from '../../base/failures.ts';
+import { showBytes } from '../../base/show.ts';
+import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { type Decision, next, rest } from '../step.ts';
+import { ownerTag } from '../tags.ts';
+import { isBlocked, usableVg } from '../usable-vg.ts';
+import { planRemovalOf } from '../volume/plan.ts';
+import { type DesiredThinPool, shapeOfPool } from './desired.ts';
+
+export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
+  const groupIsGone = !host.vgs.some((vg) => vg.name === desired.vg);
+  if (desired.presence === 'absent' && groupIsGone) return rest;
+  const vg = usableVg(host, desired.vg);
+  if (isBlocked(vg)) return vg;
+  const pool = findLv(vg, desired.name);
+  if (desired.presence === 'absent') {
+    return pool === undefined ? rest : planRemoval(desired, vg, pool);
+  }
+  return pool === undefined ? planCreation(desired, vg) : planExisting(desired, vg, pool);
+}
+
+function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
+  const shape = shapeOfPool(desired, vg);
+  if (shape.sizeBytes < vg.extentSizeBytes) {
+    const message =
+      `${vg.name} has ${showBytes(vg.freeBytes)} free: too little for the thin pool ` +
+      `${desired.name} with ${showBytes(shape.metadataBytes)} of metadata kept twice`;
+    return blocked('InsufficientCapacity', message);
+  }
+  return next({
+    kind: 'create-thin-pool',
+    vg: vg.name,
+    vgUuid: vg.uuid,
+    pool: desired.name,
+    tags: [ownerTag],
+    ...shape,
+  });
+}
+
+function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {
+  if (pool.kind !== 'thin-pool') {
+    const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
+    return blocked('ThinPoolForeign', message);
+  }
+  if (pool.isInvalid) {
+    return blocked('ThinPoolUnhealthy', `${vg.name}/${pool.name}: ${pool.health}`);
+  }
+  const target = { vg: vg.name, vgUuid: vg.uuid, lv: pool.name, lvUuid: pool.uuid };
+  const metadata = metadataGrowth(desired, vg, pool);
+  if (metadata !== undefined) {
+    return next({ kind: 'extend-thin-pool-metadata', ...target, metadataBytes: metadata });
+  }
+  const sizeBytes = dataGrowth(desired, vg, pool);
+  if (sizeBytes !== undefined) return next({ kind: 'extend-thin-pool', ...target, sizeBytes });
+  if (!pool.isActive) return next({ kind: 'activate-lv', ...target });
+  return rest;
+}
+
+function metadataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) {
+  const wanted = desired.metadataBytes;
+  const present = pool.metadataSizeBytes;
+  if (wanted === undefined || present === undefined || present >= wanted) return undefined;
+  // The spare copy grows with it.
+  return vg.freeBytes >= (wanted - present) * 2n ? wanted : undefined;
+}
+
+/** The pool follows its group when devices were added, and only where the group is all its own. */
+function dataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) {
+  const isShared = vg.lvs.some(
+    (lv) => !lv.isInternal && lv.uuid !== pool.uuid && lv.pool !== pool.name,
+  );
+  if (isShared) return undefined;
+  const share = times(vg.sizeBytes, desired.sizePercent) / 100n;
+  const isNearEnough = share - pool.sizeBytes <= vg.sizeBytes / 100n;
+  if (isNearEnough) return undefined;
+  const reachable = least(share, sum(pool.sizeBytes, vg.freeBytes));
+  const sizeBytes = roundDown(reachable, vg.extentSizeBytes);
+  return sizeBytes > pool.sizeBytes ? sizeBytes : undefined;
+}
+
+function planRemoval(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {
+  const isOurGroup = vg.tags.includes(desired.vgOwnerTag);
+  return planRemovalOf(vg, pool, isOurGroup ? { recorded: pool.uuid } : {});
+}

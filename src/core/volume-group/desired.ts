@@ -1,0 +1,15 @@
+import type { DeviceSelector } from '../device/desired.ts';
+
+export type DesiredVg = {
+  readonly name: string;
+  readonly presence: 'present' | 'absent';
+  readonly selector: DeviceSelector;
+  /** Tag that says the group is ours to change; written when we make it. */
+  readonly ownerTag: string;
+  /** `named`: an existing group without the tag is used as it is, and never changed. */
+  readonly adopt: 'tagged' | 'named';
+  /** Devices taken into an existing group when they appear (`false`: only when it is made). */
+  readonly takesNewDevices: boolean;
+  /** Devices that shall leave the group, their extents moved away first. */
+  readonly release: readonly string[];
+};

@@ -1,0 +1,163 @@
+import { bytes } from '../../base/bytes.ts';
+import { blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { showList } from '../../base/show.ts';
+import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
+import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
+import { permitFor } from '../permit.ts';
+import { type Decision, next, rest } from '../step.ts';
+import { isBlocked, usableVg } from '../usable-vg.ts';
+import type { DesiredVg } from './desired.ts';
+
+/** A volume group from devices: made, extended, given up. `others` are the node's other groups. */
+export function planVolumeGroup(
+  desired: DesiredVg,
+  node: ObservedNode,
+  others: readonly DesiredVg[],
+): Decision {
+  const exists = node.vgs.some((vg) => vg.name === desired.name);
+  if (desired.presence === 'absent') return exists ? planRemoval(desired, node) : rest;
+  const choice = planDevices(desired, node, others);
+  return exists ? planExisting(desired, node, choice) : planCreation(desired, node, choice);
+}
+
+function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
+  const wipe = planWipe(desired, node, choice);
+  if (wipe !== undefined) return wipe;
+  const refusal = requiredDevicesMissing(desired, choice);
+  if (refusal !== undefined) return refusal;
+  if (choice.chosen.length === 0) {
+    const reasons = choice.excluded.map(
+      ({ device, reasons: [first] }) => `${device.path}: ${first.message}`,
+    );
+    const detail = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
+    return blocked('NoUsableDevices', `no device can be taken for ${desired.name}${detail}`);
+  }
+  return next({
+    kind: 'create-vg',
+    vg: desired.name,
+    devices: choice.chosen.map((device) => device.path),
+    tags: [desired.ownerTag],
+    metadataBytes: bytes(limits.vgMetadataBytes),
+  });
+}
+
+function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
+  const vg = usableVg(node, desired.name);
+  if (isBlocked(vg)) return vg;
+  if (!vg.tags.includes(desired.ownerTag)) {
+    if (desired.adopt === 'named') return rest;
+    const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;
+    return blocked('VolumeGroupForeign', message);
+  }
+  const leaving = planRelease(desired, vg, node);
+  if (leaving !== undefined) return leaving;
+  if (!desired.takesNewDevices) return rest;
+  const wipe = planWipe(desired, node, choice);
+  if (wipe !== undefined) return wipe;
+  const refusal = requiredDevicesMissing(desired, choice);
+  if (choice.chosen.length === 0) return refusal ?? rest;
+  return next({
+    kind: 'extend-vg',
+    vg: vg.name,
+    vgUuid: vg.uuid,
+    devices: choice.chosen.map((device) => device.path),
+    metadataBytes: bytes(limits.vgMetadataBytes),
+  });
+}
+
+/** Every required path must be chosen or in the group; nothing is half done otherwise. */
+function requiredDevicesMissing(desired: DesiredVg, choice: Choice): Decision | undefined {
+  if (desired.selector.kind === 'any') return undefined;
+  const good = new Set([...choice.chosen, ...choice.members].flatMap(namesOf));
+  const bad = desired.selector.required.filter((path) => !good.has(path));
+  if (bad.length === 0) return undefined;
+  const details = bad.map((path) => `${path}: ${whyNot(path, choice)}`).join('; ');
+  const isAbsent = bad.every((path) => choice.missing.includes(path));
+  return blocked(isAbsent ? 'DeviceNotFound' : 'DeviceNotUsable', details);
+}
+
+function whyNot(path: string, choice: Choice): string {
+  const entry = choice.excluded.find(({ device }) => namesOf(device).includes(path));
+  if (entry === undefined) return 'there is no such device';
+  return showList(entry.reasons.map((exclusion) => exclusion.message));
+}
+
+/** The first wipe that was allowed and is needed: partitions before the disk they are on. */
+function planWipe(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision | undefined {
+  for (const device of choice.wipeable) {
+    for (const target of [...partitionsWithContent(device, node), device]) {
+      const disk = target === device ? {} : { disk: device };
+      const permit = permitFor({
+        deed: 'wipe-device',
+        device: target,
+        selector: desired.selector,
+        ...disk,
+      });
+      if (isBlocked(permit)) break;
+      return next({ kind: 'wipe-device', device: target.path, permit });
+    }
+  }
+  return undefined;
+}
+
+function partitionsWithContent(
+  disk: ObservedDevice,
+  node: ObservedNode,
+): readonly ObservedDevice[] {
+  return node.devices.filter(
+    (device) =>
+      device.type === 'part' &&
+      disk.holders.includes(device.path) &&
+      device.signatures.kind !== 'none',
+  );
+}
+
+function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): Decision | undefined {
+  for (const pv of vg.pvs) {
+    if (!desired.release.some((path) => pathsOf(pv, node).includes(path))) continue;
+    const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
+    if (pv.freeBytes === pv.sizeBytes) {
+      const permit = permitFor({ deed: 'reduce-vg', vg, pv });
+      return isBlocked(permit) ? permit : next({ kind: 'reduce-vg', ...target, permit });
+    }
+    return roomElsewhere(vg, pv) ?? next({ kind: 'evacuate-pv', ...target });
+  }
+  return undefined;
+}
+
+function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
+  const used = pv.sizeBytes - pv.freeBytes;
+  const free = vg.pvs
+    .filter((other) => other.uuid !== pv.uuid && other.isAllocatable && !other.isMissing)
+    .reduce((total, other) => total + other.freeBytes, 0n);
+  if (free >= used) return undefined;
+  const message = `${pv.device} holds ${used} bytes but the other devices of ${vg.name} have ${free} free`;
+  return blocked('InsufficientCapacity', message);
+}
+
+function pathsOf(pv: ObservedPv, node: ObservedNode): readonly string[] {
+  const device = node.devices.find((candidate) => namesOf(candidate).includes(pv.device));
+  return device === undefined ? [pv.device] : namesOf(device);
+}
+
+function planRemoval(desired: DesiredVg, node: ObservedNode): Decision {
+  const vg = usableVg(node, desired.name);
+  if (isBlocked(vg)) return vg;
+  const permit = permitFor({ deed: 'remove-vg', vg, tag: desired.ownerTag });
+  if (isBlocked(permit)) return permit;
+  return next({ kind: 'remove-vg', vg: vg.name, vgUuid: vg.uuid, permit });
+}
+
+/** Orphan labels left behind on devices that were named for the group: cleared last. */
+export function planLabelRemoval(desired: DesiredVg, node: ObservedNode): Decision {
+  for (const device of node.devices) {
+    if (!isNamed(device, desired.selector) || device.label.kind !== 'orphan') continue;
+    const pv = node.orphanPvs.find((orphan) => namesOf(device).includes(orphan.device));
+    if (pv === undefined) continue;
+    const permit = permitFor({ deed: 'remove-pv', pv, device });
+    if (isBlocked(permit)) return permit;
+    return next({ kind: 'remove-pv', device: device.path, pvUuid: pv.uuid, permit });
+  }
+  return rest;
+}

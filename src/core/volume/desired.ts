@@ -1,0 +1,61 @@
+import { type Bytes, bytes, roundUp } from '../../base/bytes.ts';
+import { type Blocked, blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { type DeviceClass, findDeviceClass } from '../device-class.ts';
+import { checkLayout } from '../layouts.ts';
+import { checkLvName } from '../names.ts';
+import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import { isBlocked } from '../usable-vg.ts';
+
+export type DesiredVolume = PresentVolume | AbsentVolume;
+
+export type PresentVolume = {
+  readonly presence: 'present';
+  readonly name: string;
+  readonly deviceClass: DeviceClass;
+  readonly sizeBytes: Bytes;
+  readonly tags: readonly string[];
+  /** A record of ours names this volume although it carries no tag: another system made it. */
+  readonly isAdopted: boolean;
+};
+
+export type AbsentVolume = {
+  readonly presence: 'absent';
+  readonly name: string;
+  readonly vg: string;
+  /** When known: a new volume that took the name is left alone. */
+  readonly uuid: string | undefined;
+  readonly isAdopted: boolean;
+};
+
+export type VolumeRequest = {
+  readonly name: string;
+  readonly className: string;
+  readonly sizeBytes: Bytes;
+  readonly tags?: readonly string[];
+};
+
+export function desiredVolume(
+  request: VolumeRequest,
+  classes: readonly DeviceClass[],
+): PresentVolume | Blocked {
+  const deviceClass = findDeviceClass(classes, request.className);
+  if (isBlocked(deviceClass)) return deviceClass;
+  const refusal = checkLvName(request.name) ?? checkLayout(deviceClass.layout);
+  if (refusal !== undefined) return refusal;
+  if (request.sizeBytes <= 0n) {
+    return blocked('InvalidSize', `the size of ${request.name} is ${request.sizeBytes} bytes`);
+  }
+  return {
+    presence: 'present',
+    name: request.name,
+    deviceClass,
+    sizeBytes: roundUp(request.sizeBytes, bytes(limits.sectorBytes)),
+    tags: [ownerTag, pendingTag, tagOf('class', deviceClass.name), ...(request.tags ?? [])],
+    isAdopted: false,
+  };
+}
+
+export function absentVolume(vg: string, name: string, uuid?: string): AbsentVolume {
+  return { presence: 'absent', vg, name, uuid, isAdopted: false };
+}

@@ -1,0 +1,215 @@
+import { type Bytes, bytes, countUp, times } from '../../base/bytes.ts';
+import { type Blocked, blocked } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { showBytes, showList } from '../../base/show.ts';
+import {
+  fitsGrowth,
+  freeExtents,
+  growthExtents,
+  largestExtents,
+  thinCapacity,
+} from '../capacity.ts';
+import type { DeviceClass } from '../device-class.ts';
+import {
+  areaExtents,
+  devicesMin,
+  geometryOf,
+  type LayoutKind,
+  layouts,
+  logicalExtents,
+} from '../layouts.ts';
+import { copySourceName } from '../names.ts';
+import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { permitFor } from '../permit.ts';
+import { type Decision, next, rest } from '../step.ts';
+import { copySourceRole, isOurs, readTag } from '../tags.ts';
+import { isBlocked, usableVg } from '../usable-vg.ts';
+import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
+
+export function planVolume(desired: DesiredVolume, host: ObservedHost): Decision {
+  if (desired.presence === 'absent') return planRemoval(desired, host);
+  const vg = usableVg(host, desired.deviceClass.vg);
+  if (isBlocked(vg)) return vg;
+  const lv = findLv(vg, desired.name);
+  return lv === undefined ? planCreation(desired, vg) : planExisting(desired, vg, lv);
+}
+
+function planCreation(desired: PresentVolume, vg: ObservedVg): Decision {
+  const { deviceClass } = desired;
+  const sizeBytes = sizeInGroup(desired, vg);
+  const refusal = roomToCreate(deviceClass, sizeBytes, vg);
+  if (refusal !== undefined) return refusal;
+  return next({
+    kind: 'create-lv',
+    vg: vg.name,
+    vgUuid: vg.uuid,
+    lv: desired.name,
+    layout: deviceClass.layout,
+    sizeBytes,
+    tags: desired.tags,
+    options: deviceClass.lvcreateOptions,
+  });
+}
+
+function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): Decision {
+  if (!isVolume(lv) || !(isOurs(lv.tags) || desired.isAdopted)) {
+    const message = `${vg.name}/${lv.name} exists and is not ours: a ${lv.kind} volume`;
+    return blocked('VolumeDiffers', message);
+  }
+  const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
+  if (lv.sizeBytes < desired.sizeBytes) {
+    const sizeBytes = grownSize(desired.sizeBytes, lv, vg);
+    const refusal = roomToGrow(desired.deviceClass, lv, sizeBytes, vg);
+    return refusal ?? next({ kind: 'extend-lv', ...target, sizeBytes });
+  }
+  if (!lv.isActive) return next({ kind: 'activate-lv', ...target });
+  return rest;
+}
+
+function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {
+  const vg = usableVg(host, desired.vg, { mayBePartial: true });
+  // A group that is away may come back with the volume in it: "gone" must be seen, not assumed.
+  if (isBlocked(vg)) return vg;
+  const helper = findLv(vg, copySourceName(desired.name));
+  if (helper !== undefined && readTag(helper.tags, 'role') === copySourceRole) {
+    return planRemovalOf(vg, helper, {});
+  }
+  const lv = findLv(vg, desired.name);
+  if (lv === undefined) return rest;
+  if (desired.uuid !== undefined && desired.uuid !== lv.uuid) return rest;
+  return planRemovalOf(vg, lv, desired.isAdopted ? { recorded: lv.name } : {});
+}
+
+export function planRemovalOf(
+  vg: ObservedVg,
+  lv: ObservedLv,
+  recorded: { readonly recorded?: string },
+): Decision {
+  const permit = permitFor({ deed: 'remove-lv', vg, lv, ...recorded });
+  if (isBlocked(permit)) return permit;
+  const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
+  const dependents = lv.kind === 'thin-pool' ? 'thin-volumes' : 'cow-snapshots';
+  return next({ kind: 'remove-lv', ...target, dependents, permit });
+}
+
+/** Everything that a volume request can have made, of whatever layout. */
+export function isVolume(lv: ObservedLv): lv is ObservedLv & { readonly kind: LayoutKind } {
+  return lv.kind in layouts;
+}
+
+function sizeInGroup(desired: PresentVolume, vg: ObservedVg): Bytes {
+  const extents = countUp(desired.sizeBytes, vg.extentSizeBytes);
+  const geometry = geometryOf(desired.deviceClass.layout);
+  const logical = geometry === undefined ? extents : logicalExtents(geometry, extents);
+  return times(logical, vg.extentSizeBytes);
+}
+
+/** Growing keeps the columns a volume has, whatever its class says by now. */
+export function grownSize(wanted: Bytes, lv: ObservedLv, vg: ObservedVg): Bytes {
+  const columns = BigInt(lv.dataColumns);
+  const extents = countUp(countUp(wanted, vg.extentSizeBytes), columns) * columns;
+  return times(extents, vg.extentSizeBytes);
+}
+
+function roomToCreate(
+  deviceClass: DeviceClass,
+  sizeBytes: Bytes,
+  vg: ObservedVg,
+): Blocked | undefined {
+  const { layout, spareBytes } = deviceClass;
+  if (layout.kind === 'thin') {
+    return thinRoom(deviceClass, sizeBytes, vg, 'InsufficientCapacity');
+  }
+  const geometry = geometryOf(layout);
+  const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
+  if (geometry === undefined || usable < devicesMin(layout)) {
+    const message = `${layout.kind} needs ${devicesMin(layout)} devices but ${vg.name} has ${usable}`;
+    return blocked('LayoutNeedsDevices', message);
+  }
+  const largest = times(largestExtents(geometry, vg, spareBytes), vg.extentSizeBytes);
+  if (sizeBytes <= largest) return undefined;
+  const needs = areaExtents(geometry, sizeBytes / vg.extentSizeBytes);
+  const message =
+    `${vg.name} can give a ${layout.kind} volume of at most ${showBytes(largest)} ` +
+    `(${showBytes(spareBytes)} kept spare), not ${showBytes(sizeBytes)}: ` +
+    `${needs} extents on each of ${geometry.areas} device(s)`;
+  return blocked('InsufficientCapacity', message);
+}
+
+function thinRoom(
+  deviceClass: DeviceClass,
+  moreBytes: Bytes,
+  vg: ObservedVg,
+  code: 'InsufficientCapacity' | 'InsufficientCapacityToExpand',
+): Blocked | undefined {
+  if (deviceClass.layout.kind !== 'thin') return undefined;
+  const poolName = deviceClass.layout.pool;
+  const refusal = poolRefusal(vg, poolName);
+  if (refusal !== undefined) return refusal;
+  const { availableBytes } = thinCapacity(vg, poolName, deviceClass.overprovisionRatio);
+  if (moreBytes <= availableBytes) return undefined;
+  const message =
+    `the thin pool ${vg.name}/${poolName} may promise ${showBytes(availableBytes)} more ` +
+    `at ratio ${deviceClass.overprovisionRatio}, not ${showBytes(moreBytes)}`;
+  return blocked(code, message);
+}
+
+/** Why nothing new may go into a pool right now. */
+export function poolRefusal(vg: ObservedVg, poolName: string): Blocked | undefined {
+  const pool = findLv(vg, poolName);
+  if (pool === undefined) {
+    return blocked('ThinPoolMissing', `there is no thin pool ${vg.name}/${poolName}`);
+  }
+  if (pool.kind !== 'thin-pool') {
+    return blocked('ThinPoolForeign', `${vg.name}/${poolName} is a ${pool.kind} volume`);
+  }
+  if (pool.isInvalid) {
+    return blocked('ThinPoolUnhealthy', `${vg.name}/${poolName}: ${pool.health}`);
+  }
+  const fill = { data: pool.dataPercent ?? 0, metadata: pool.metadataPercent ?? 0 };
+  if (Math.max(fill.data, fill.metadata) < limits.thinPoolFullPercent) return undefined;
+  const message =
+    `the thin pool ${vg.name}/${poolName} is full: data ${fill.data} %, ` +
+    `metadata ${fill.metadata} % of at most ${limits.thinPoolFullPercent} %`;
+  return blocked('ThinPoolFull', message);
+}
+
+function roomToGrow(
+  deviceClass: DeviceClass,
+  lv: ObservedLv,
+  sizeBytes: Bytes,
+  vg: ObservedVg,
+): Blocked | undefined {
+  const name = `${vg.name}/${lv.name}`;
+  const snapshots = cowSnapshotsOf(lv, vg);
+  if (isVolume(lv) && !layouts[lv.kind].growWithSnapshots && snapshots.length > 0) {
+    return blocked('GrowUnsupported', `${name} has the snapshot(s) ${showList(snapshots)}`);
+  }
+  if (lv.health !== '') return blocked('VolumeUnhealthy', `${name}: ${lv.health}`);
+  const growth = bytes(sizeBytes - lv.sizeBytes);
+  if (lv.kind === 'thin') {
+    return thinRoom(deviceClass, growth, vg, 'InsufficientCapacityToExpand');
+  }
+  return thickRoom(lv, growth, vg, deviceClass.spareBytes);
+}
+
+export function thickRoom(
+  lv: ObservedLv,
+  growth: Bytes,
+  vg: ObservedVg,
+  spareBytes: Bytes,
+): Blocked | undefined {
+  const extents = growth / vg.extentSizeBytes;
+  const budget = freeExtents(vg, spareBytes);
+  if (growthExtents(lv, extents) <= budget && fitsGrowth(lv, extents, vg)) return undefined;
+  const message =
+    `${vg.name}/${lv.name} needs ${growthExtents(lv, extents)} more extents on ${lv.stripes} ` +
+    `device(s), and ${vg.name} has ${budget} (${showBytes(spareBytes)} kept spare)`;
+  return blocked('InsufficientCapacityToExpand', message);
+}
+
+export function cowSnapshotsOf(lv: ObservedLv, vg: ObservedVg): readonly string[] {
+  return vg.lvs
+    .filter((other) => other.kind === 'cow-snapshot' && other.origin === lv.name)
+    .map((other) => other.name);
+}

@@ -1,0 +1,54 @@
+import type { Command, CommandResult } from '../lvm/command.ts';
+
+/**
+ * The doors the engine needs. The real ones are in `host/`, the fake ones in `test/world/`; the
+ * engine cannot tell them apart, and knows no clock, no process and no file of its own.
+ */
+export type Host = {
+  /** Starts a command. What was started is awaited by `gone`, whatever becomes of `result`. */
+  start(command: Command, signal?: Signal): Running;
+  /** Can the block device be opened exclusively right now? */
+  exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown'>;
+  /** Symbolic links below a directory and the device paths they resolve to. */
+  links(directory: string): Promise<readonly DeviceLink[]>;
+  readText(path: string): Promise<string>;
+};
+
+export type Running = {
+  /**
+   * Rejects with an OperationError when the command cannot start, when the caller's patience or
+   * its deadline ends, or when the output is too large. A changing command goes on regardless.
+   */
+  readonly result: Promise<CommandResult>;
+  /** Resolves when the program is really gone, also behind nsenter. It never rejects. */
+  readonly gone: Promise<void>;
+};
+
+export type DeviceLink = { readonly link: string; readonly device: string };
+
+export type Clock = {
+  nowMs(): number;
+  /** Resolves after the time, or at once when the signal fires. */
+  sleep(ms: number, signal?: Signal): Promise<void>;
+};
+
+/** The part of AbortSignal that the engine uses. */
+export type Signal = {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+};
+
+/** What happened, for logs, metrics and tests. One event for each command that was run. */
+export type Trace = (event: TraceEvent) => void;
+
+export type TraceEvent = {
+  readonly noun: string;
+  /** The one key that is the same from a claim to the tag of its volume. */
+  readonly volume: string;
+  readonly step: string;
+  readonly argv: readonly string[];
+  readonly durationMs: number;
+  readonly exitCode: number | undefined;
+  readonly error?: string;
+};

@@ -1,0 +1,208 @@
+import { assert } from '../base/assert.ts';
+import type { Bytes } from '../base/bytes.ts';
+import { limits } from '../base/limits.ts';
+import type { Layout } from '../core/layouts.ts';
+import { dmName } from '../core/names.ts';
+import { isForeseen } from '../core/predict.ts';
+import type { CopyRange, CreateLv, CreateThinPool, Step } from '../core/step.ts';
+import type { Command } from './command.ts';
+
+/**
+ * The spelling of every step: long options, explicit units, no shell. Where lvm can select by
+ * UUID it does, so that a name which changed hands between our look and lvm's lock matches
+ * nothing. `--yes` stands only where the thing acted on is provably ours or brand new.
+ */
+export function commandsOf(step: Step): readonly Command[] {
+  assertRunnable(step);
+  if (step.kind === 'copy-range') return [copy(step), change(lvmArgvOf(step))];
+  if (step.kind === 'wipe-device') return [change(['wipefs', '--all', step.device])];
+  const timeoutMs = step.kind === 'evacuate-pv' ? limits.copyTimeoutMs : limits.changeTimeoutMs;
+  return [change(lvmArgvOf(step), timeoutMs)];
+}
+
+type LvmStep = Exclude<Step, { kind: 'wipe-device' }>;
+
+function lvmArgvOf(step: LvmStep): Command['argv'] {
+  switch (step.kind) {
+    case 'create-vg':
+      return [
+        'lvm',
+        'vgcreate',
+        ...newPvOptions(step),
+        ...tagged(step.tags),
+        step.vg,
+        ...step.devices,
+      ];
+    case 'extend-vg':
+      return ['lvm', 'vgextend', ...newPvOptions(step), step.vg, ...step.devices];
+    case 'evacuate-pv':
+      return ['lvm', 'pvmove', '--interval', '1', step.device];
+    case 'reduce-vg':
+      return ['lvm', 'vgreduce', step.vg, step.device];
+    case 'remove-pv':
+      return ['lvm', 'pvremove', step.device];
+    case 'remove-vg':
+      return ['lvm', 'vgremove', '--select', `vg_uuid=${step.vgUuid} && lv_count=0`, step.vg];
+    case 'create-thin-pool':
+      return createThinPool(step);
+    case 'extend-thin-pool-metadata':
+      return ['lvm', 'lvextend', '--poolmetadatasize', b(step.metadataBytes), lvOf(step)];
+    case 'extend-lv':
+    case 'extend-thin-pool':
+      return ['lvm', 'lvextend', '--size', b(step.sizeBytes), lvOf(step)];
+    case 'create-lv':
+      return createLv(step);
+    case 'create-thin-snapshot':
+      return [
+        ...snapshot(step),
+        ...['--setactivationskip', 'n', '--permission', step.isReadOnly ? 'r' : 'rw'],
+        `${step.vg}/${step.origin}`,
+      ];
+    case 'create-cow-snapshot':
+      return [
+        ...snapshot(step),
+        ...['--size', b(step.reserveBytes), '--permission', 'r'],
+        `${step.vg}/${step.origin}`,
+      ];
+    case 'activate-lv':
+      return ['lvm', 'lvchange', '--activate', 'y', '--ignoreactivationskip', ...onlyLv(step)];
+    case 'change-tags':
+    case 'copy-range':
+      return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];
+    case 'remove-lv':
+      return removeLv(step);
+  }
+}
+
+function createLv(step: CreateLv): Command['argv'] {
+  const { layout } = step;
+  const size =
+    layout.kind === 'thin'
+      ? // Unmapped blocks read as zeroes: there is nothing to wipe, and a read would cost.
+        ['--wipesignatures', 'n', '--virtualsize', b(step.sizeBytes), '--thinpool', layout.pool]
+      : ['--wipesignatures', 'y', '--zero', 'y', '--size', b(step.sizeBytes)];
+  return [
+    ...(['lvm', 'lvcreate', '--yes', '--type', layout.kind] as const),
+    ...shape(layout),
+    ...size,
+    ...['--name', step.lv],
+    ...tagged(step.tags),
+    ...step.options,
+    step.vg,
+  ];
+}
+
+function shape(layout: Layout): readonly string[] {
+  const options: string[] = [];
+  if ('stripes' in layout) options.push('--stripes', String(layout.stripes));
+  if ('mirrors' in layout) options.push('--mirrors', String(layout.mirrors));
+  if ('stripeSizeBytes' in layout && layout.stripeSizeBytes !== undefined) {
+    options.push('--stripesize', `${layout.stripeSizeBytes}b`);
+  }
+  return options;
+}
+
+function createThinPool(step: CreateThinPool): Command['argv'] {
+  return [
+    ...(['lvm', 'lvcreate', '--yes', '--type', 'thin-pool'] as const),
+    ...['--zero', 'y', '--size', b(step.sizeBytes)],
+    ...['--chunksize', b(step.chunkSizeBytes), '--poolmetadatasize', b(step.metadataBytes)],
+    ...['--poolmetadataspare', 'y', '--name', step.pool],
+    ...tagged(step.tags),
+    step.vg,
+  ];
+}
+
+function snapshot(step: { readonly lv: string; readonly tags: readonly string[] }) {
+  return [
+    ...(['lvm', 'lvcreate', '--yes', '--snapshot', '--name', step.lv] as const),
+    ...tagged(step.tags),
+  ] as const;
+}
+
+/**
+ * lvremove takes CoW snapshots along with their origin. The selection is read under lvm's own
+ * lock, so a snapshot made after our look protects its origin even then.
+ */
+function removeLv(step: Extract<Step, { kind: 'remove-lv' }>): Command['argv'] {
+  const none = step.dependents === 'thin-volumes' ? 'thin_count=0' : 'lv_attr!~^o';
+  const guard = `lv_uuid=${step.lvUuid} && ${none}`;
+  return ['lvm', 'lvremove', '--yes', '--select', guard, lvOf(step)];
+}
+
+function copy(step: CopyRange): Command {
+  const { vg, from, lv, offsetBytes, lengthBytes } = step;
+  const argv: Command['argv'] = [
+    'dd',
+    `if=/dev/mapper/${dmName(vg, from)}`,
+    `of=/dev/mapper/${dmName(vg, lv)}`,
+    'bs=4M',
+    'iflag=direct,fullblock,skip_bytes,count_bytes',
+    'oflag=direct,seek_bytes',
+    `skip=${offsetBytes}`,
+    `seek=${offsetBytes}`,
+    `count=${lengthBytes}`,
+    // Without nocreat a missing device node would become a file in memory, and "succeed".
+    'conv=nocreat,notrunc,fsync',
+    'status=none',
+  ];
+  return change(argv, limits.copyTimeoutMs);
+}
+
+/** A second metadata copy on every device is lvm's default; the size is not. */
+function newPvOptions(step: { readonly metadataBytes: Bytes }): readonly string[] {
+  return ['--metadatasize', b(step.metadataBytes)];
+}
+
+function tagged(tags: readonly string[]): readonly string[] {
+  return tags.flatMap((tag) => ['--addtag', tag]);
+}
+
+function retag(step: { readonly add: readonly string[]; readonly remove: readonly string[] }) {
+  return [
+    ...step.remove.flatMap((tag) => ['--deltag', tag]),
+    ...step.add.flatMap((tag) => ['--addtag', tag]),
+  ];
+}
+
+type OnLv = { readonly vg: string; readonly lv: string; readonly lvUuid: string };
+
+function onlyLv(step: OnLv): readonly string[] {
+  return ['--select', `lv_uuid=${step.lvUuid}`, lvOf(step)];
+}
+
+function lvOf(step: { readonly vg: string; readonly lv: string }): string {
+  return `${step.vg}/${step.lv}`;
+}
+
+function b(size: Bytes): string {
+  return `${size}b`;
+}
+
+function change(argv: Command['argv'], timeoutMs: number = limits.changeTimeoutMs): Command {
+  return { argv, effect: 'changes', timeoutMs };
+}
+
+function assertRunnable(step: Step): void {
+  if ('vgUuid' in step) assert(!isForeseen(step.vgUuid), `${step.kind} on a foreseen group`);
+  if ('lvUuid' in step) assert(!isForeseen(step.lvUuid), `${step.kind} on a foreseen volume`);
+  if ('originUuid' in step) assert(!isForeseen(step.originUuid), `${step.kind} of one foreseen`);
+  if (!('permit' in step)) return;
+  const target = permittedTarget(step);
+  assert(step.permit.deed === step.kind, `the permit for ${step.kind} is for ${step.permit.deed}`);
+  assert(step.permit.target === target, `the permit is for ${step.permit.target}, not ${target}`);
+}
+
+function permittedTarget(step: Extract<Step, { permit: unknown }>): string {
+  switch (step.kind) {
+    case 'wipe-device':
+      return step.device;
+    case 'remove-lv':
+      return step.lvUuid;
+    case 'remove-vg':
+      return step.vgUuid;
+    case 'reduce-vg':
+    case 'remove-pv':
+      return step.pvUuid;
+  }
+}

@@ -1,0 +1,16 @@
+/** A program to run, spelled out. Nothing is left to a shell or to defaults we did not choose. */
+export type Command = {
+  readonly argv: readonly [string, ...string[]];
+  /** A reading command may be killed; a changing one is never, whoever stops waiting for it. */
+  readonly effect: 'reads' | 'changes';
+  readonly timeoutMs: number;
+};
+
+export type CommandResult = {
+  readonly exitCode: number | undefined;
+  /** Set when a signal ended the program. */
+  readonly signal: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+};

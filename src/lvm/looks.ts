@@ -1,0 +1,94 @@
+import { limits } from '../base/limits.ts';
+import type { Command } from './command.ts';
+
+/** The commands that only look. Each has its parser in a file of its own. */
+
+const fields = {
+  vg: [
+    ...['vg_name', 'vg_uuid', 'vg_size', 'vg_free', 'vg_extent_size', 'vg_tags', 'vg_partial'],
+    ...['vg_exported', 'vg_permissions', 'vg_lock_type', 'vg_systemid', 'vg_seqno'],
+    ...['vg_mda_size', 'vg_mda_free'],
+  ],
+  pv: [
+    ...['pv_uuid', 'pv_name', 'pv_size', 'pv_free', 'pv_missing', 'pv_allocatable'],
+    ...['pv_duplicate', 'pv_tags'],
+  ],
+  lv: [
+    ...['lv_uuid', 'lv_name', 'lv_size', 'lv_tags', 'lv_attr', 'lv_layout', 'lv_role'],
+    ...['origin', 'origin_size', 'pool_lv', 'data_percent', 'metadata_percent'],
+    ...['lv_metadata_size', 'sync_percent', 'lv_health_status'],
+  ],
+  seg: ['lv_uuid', 'seg_start', 'segtype', 'stripes', 'data_stripes', 'chunk_size'],
+} as const;
+
+/** One look at all of a host's LVM. */
+export const lookHost: Command = read([
+  'lvm',
+  'fullreport',
+  ...reportFlags(),
+  ...Object.entries(fields).flatMap(([report, names]) => [
+    ...['--configreport', report, '--options', names.join(',')],
+  ]),
+  ...['--configreport', 'pvseg', '--options', ','],
+]);
+
+/**
+ * What LVM finds on every device, member of a group or not, with the devices file and all filters
+ * switched off. A device that is not in this list was not looked at: nothing is known of it.
+ */
+export const lookLabels: Command = read([
+  'lvm',
+  'pvs',
+  '--all',
+  ...['--config', 'devices { use_devicesfile=0 filter=["a|.*|"] global_filter=["a|.*|"] }'],
+  ...reportFlags(),
+  ...['--options', 'pv_name,pv_uuid,vg_name,pv_duplicate'],
+]);
+
+export const lookBlockDevices: Command = read([
+  'lsblk',
+  '--json',
+  '--bytes',
+  '--paths',
+  '--all',
+  '--output',
+  [
+    ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'STATE', 'MODEL', 'SERIAL', 'WWN'],
+    ...['MOUNTPOINTS', 'FSTYPE', 'PTTYPE', 'PARTLABEL', 'PARTTYPE'],
+  ].join(','),
+]);
+
+export const lookLoopDevices: Command = read([
+  ...(['losetup', '--json', '--list', '--output', 'NAME,BACK-FILE'] as const),
+]);
+
+/** Device-mapper devices that hold back all I/O: what a killed lvm command can leave behind. */
+export const lookSuspended: Command = read([
+  ...(['dmsetup', 'info', '--columns', '--noheadings', '--separator', ':'] as const),
+  ...['--options', 'name,uuid,suspended'],
+]);
+
+/** Two probes of what is on a device; a fault in either means "unknown", never "nothing". */
+export function probeWipefs(device: string): Command {
+  return read(['wipefs', '--json', '--no-act', device]);
+}
+
+export function probeBlkid(device: string): Command {
+  return read(['blkid', '--probe', '--output', 'export', device]);
+}
+
+export function resumeDevice(dmName: string): Command {
+  return {
+    argv: ['dmsetup', 'resume', dmName],
+    effect: 'changes',
+    timeoutMs: limits.changeTimeoutMs,
+  };
+}
+
+function reportFlags(): readonly string[] {
+  return ['--reportformat', 'json', '--units', 'b', '--nosuffix'];
+}
+
+function read(argv: Command['argv']): Command {
+  return { argv, effect: 'reads', timeoutMs: limits.readTimeoutMs };
+}
