@@ -1,0 +1,12 @@
+import type { Duplex } from 'node:stream';
+
+/** What the two kinds of guests have in common, seen from the host: one boot of one guest. */
+export type Machine = {
+  readonly channel: Duplex;
+  /** Resolves with a description of how it ended. */
+  readonly exited: Promise<string>;
+  /** Takes the power away: nothing in the guest gets a chance to say goodbye. */
+  kill(): void;
+  freeze(): void;
+  thaw(): void;
+};

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { runCommand, tryCommand } from '../host/command.ts';
+import type { Progress } from './entry.ts';
+
+export type GuestKind = 'uml' | 'qemu';
+
+type HostProgram = { readonly program: string; readonly package: string };
+
+const basePrograms: readonly HostProgram[] = [
+  { program: 'mmdebstrap', package: 'mmdebstrap' },
+  { program: 'ip', package: 'iproute2' },
+  { program: 'openssl', package: 'openssl' },
+  { program: 'setpriv', package: 'util-linux' },
+  { program: 'unshare', package: 'util-linux' },
+  { program: 'nsenter', package: 'util-linux' },
+  { program: 'flock', package: 'util-linux' },
+];
+
+const qemuPrograms: readonly HostProgram[] = [
+  { program: 'qemu-system-x86_64', package: 'qemu-system-x86' },
+  { program: 'mkfs.ext4', package: 'e2fsprogs' },
+  { program: 'cpio', package: 'cpio' },
+];
+
+/**
+ * Installs what the host lacks. Where we may not install anything it says exactly what is
+ * missing and stops, because half a lab only fails later and in a darker place.
+ */
+export async function ensureHostPackages(kind: GuestKind, progress: Progress): Promise<void> {
+  const wanted = kind === 'qemu' ? [...basePrograms, ...qemuPrograms] : basePrograms;
+  const missing: string[] = [];
+  for (const { program, package: name } of wanted) {
+    const found = await tryCommand(['sh', '-c', 'command -v "$1"', 'sh', program]);
+    if (found.exitCode !== 0 && !missing.includes(name)) missing.push(name);
+  }
+  const root = process.getuid?.() === 0;
+  if (missing.length > 0) {
+    const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+    if (!root || !/^ID="?debian/m.test(release)) {
+      throw new Error(`the lab needs these Debian packages on this machine: ${missing.join(' ')}`);
+    }
+    progress(`installing on this machine: ${missing.join(' ')}`);
+    await installPackages(missing);
+  }
+  if (!root) throw new Error('the lab needs root: it makes network namespaces and mounts');
+}
+
+async function installPackages(names: readonly string[]): Promise<void> {
+  const install = ['apt-get', 'install', '--yes', '--no-install-recommends', ...names];
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  const first = await tryCommand(install, { env });
+  if (first.exitCode === 0) return;
+  // Package lists may be missing or too old to name files that still exist.
+  await runCommand(['apt-get', 'update'], { env });
+  await runCommand(install, { env });
+}
