@@ -1,4 +1,6 @@
+import type { DeviceClassSpec, NodeSpec, VolumeGroupSpec } from '../api/node-spec.ts';
 import type { DeviceClass } from './device-class.ts';
+import type { Layout } from './layouts.ts';
 import type { DesiredThinPool } from './thin-pool/desired.ts';
 import type { DesiredVg } from './volume-group/desired.ts';
 
@@ -8,3 +10,81 @@ export type DesiredNode = {
   readonly thinPools: readonly DesiredThinPool[];
   readonly deviceClasses: readonly DeviceClass[];
 };
+
+/** LVMS marks the groups it manages with this tag; we keep it, so either can take over. */
+export const managedTag = 'lvms';
+
+export function desiredNode(spec: NodeSpec): DesiredNode {
+  const volumeGroups = spec.volumeGroups.map(desiredVg);
+  const managed = new Set(
+    spec.volumeGroups.filter((vg) => vg.ownership === 'managed').map((vg) => vg.name),
+  );
+  return {
+    volumeGroups,
+    thinPools: spec.deviceClasses
+      .filter((entry) => managed.has(entry.volumeGroup))
+      .flatMap(desiredThinPool),
+    deviceClasses: spec.deviceClasses.map(deviceClass),
+  };
+}
+
+function desiredVg(spec: VolumeGroupSpec): DesiredVg {
+  const { devices } = spec;
+  return {
+    name: spec.name,
+    presence: 'present',
+    selector: devices.kind === 'any' ? { kind: 'any', forceWipe: false } : devices,
+    ownerTag: managedTag,
+    adopt: spec.ownership === 'managed' ? 'tagged' : 'named',
+    isManaged: spec.ownership === 'managed',
+    takesNewDevices: spec.ownership === 'managed',
+    release: [],
+  };
+}
+
+function desiredThinPool(spec: DeviceClassSpec): readonly DesiredThinPool[] {
+  const { layout } = spec;
+  if (layout.kind !== 'thin') return [];
+  return [
+    {
+      vg: spec.volumeGroup,
+      name: layout.poolName,
+      presence: 'present',
+      sizePercent: layout.sizePercent,
+      chunkSizeBytes: layout.chunkSizeBytes,
+      metadataBytes: layout.metadataSizeBytes,
+      vgOwnerTag: managedTag,
+    },
+  ];
+}
+
+function deviceClass(spec: DeviceClassSpec): DeviceClass {
+  return {
+    name: spec.name,
+    vg: spec.volumeGroup,
+    isDefault: spec.isDefault,
+    layout: layoutOf(spec),
+    spareBytes: spec.spareBytes,
+    overprovisionRatio: spec.layout.kind === 'thin' ? spec.layout.overprovisionRatio : 1,
+    lvcreateOptions: spec.lvcreateOptions,
+  };
+}
+
+function layoutOf({ layout }: DeviceClassSpec): Layout {
+  switch (layout.kind) {
+    case 'linear':
+    case 'striped':
+      return layout;
+    case 'thin':
+      return { kind: 'thin', pool: layout.poolName };
+    case 'raid1':
+      return { kind: 'raid1', mirrors: layout.mirrors ?? 1 };
+    default: {
+      const { kind, stripeSizeBytes } = layout;
+      const stripes = layout.stripes ?? (kind === 'raid6' ? 3 : 2);
+      const size = stripeSizeBytes === undefined ? {} : { stripeSizeBytes };
+      if (kind !== 'raid10') return { kind, stripes, ...size };
+      return { kind, stripes, mirrors: layout.mirrors ?? 1, ...size };
+    }
+  }
+}

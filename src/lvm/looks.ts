@@ -45,6 +45,7 @@ export const lookLabels: Command = read([
   ...['--options', 'pv_name,pv_uuid,vg_name,pv_duplicate'],
 ]);
 
+/** MOUNTPOINTS would say more, but RHEL 8's lsblk has no such column: mounts are read from /proc. */
 export const lookBlockDevices: Command = read([
   'lsblk',
   '--json',
@@ -54,9 +55,14 @@ export const lookBlockDevices: Command = read([
   '--output',
   [
     ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'RO', 'STATE', 'MODEL', 'SERIAL', 'WWN'],
-    ...['MOUNTPOINTS', 'FSTYPE', 'PTTYPE', 'PARTLABEL', 'PARTTYPE'],
+    ...['MOUNTPOINT', 'FSTYPE', 'PTTYPE', 'PARTLABEL', 'PARTTYPE'],
   ].join(','),
 ]);
+
+/** Mounts as the host's first process sees them, not as our container does. */
+export const mountsPath = '/proc/1/mountinfo';
+export const swapsPath = '/proc/swaps';
+export const linksDirectory = '/dev/disk';
 
 export const lookLoopDevices: Command = read([
   ...(['losetup', '--json', '--list', '--output', 'NAME,BACK-FILE'] as const),

@@ -6,6 +6,8 @@ export type DesiredVg = {
   readonly selector: DeviceSelector;
   /** Tag that says the group is ours to change; written when we make it. */
   readonly ownerTag: string;
+  /** `false`: an administrator's own group. It must exist, and is never made or changed. */
+  readonly isManaged: boolean;
   /** `named`: an existing group without the tag is used as it is, and never changed. */
   readonly adopt: 'tagged' | 'named';
   /** Devices taken into an existing group when they appear (`false`: only when it is made). */

@@ -15,6 +15,10 @@ export function planVolumeGroup(
   node: ObservedNode,
   others: readonly DesiredVg[],
 ): Decision {
+  if (!desired.isManaged) {
+    const vg = usableVg(node, desired.name);
+    return isBlocked(vg) ? vg : rest;
+  }
   const exists = node.vgs.some((vg) => vg.name === desired.name);
   if (desired.presence === 'absent') return exists ? planRemoval(desired, node) : rest;
   const choice = planDevices(desired, node, others);

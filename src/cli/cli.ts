@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { failures, OperationError } from '../base/failures.ts';
+import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
+import { readNodeFile } from './node-file.ts';
+import { apply, plan } from './plan.ts';
+import { status } from './status.ts';
+import { volume } from './volume.ts';
+
+const usage = `quarry: LVM storage on this host
+
+  quarry plan   --file NODE.yaml      what would be done to which device, and why
+  quarry apply  --file NODE.yaml      do it
+  quarry status --file NODE.yaml      groups, pools, classes and volumes as they are
+
+  quarry volume list
+  quarry volume create NAME --size 10Gi [--class CLASS]
+  quarry volume expand NAME --size 20Gi
+  quarry volume snapshot NAME SOURCE
+  quarry volume clone NAME SOURCE [--size 20Gi]
+  quarry volume delete NAME
+
+  --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
+  --nsenter          run programs in the namespaces of process 1 (inside a container)
+  --verbose          print every command that is run
+`;
+
+/** Runs one command and gives its exit code. Nothing here decides; it translates and prints. */
+export async function runCli(argv: readonly string[], environment: Environment): Promise<number> {
+  try {
+    return await dispatch(argv, environment);
+  } catch (error) {
+    if (error instanceof OperationError) {
+      environment.warn(`quarry: ${error.code}: ${error.message}`);
+      environment.warn(`quarry: ${failures[error.code].hint}`);
+      return exitCodeOf(error.code);
+    }
+    if (error instanceof UsageError || isArgumentError(error)) {
+      environment.warn(`quarry: ${(error as Error).message}`);
+      environment.warn('quarry: `quarry help` shows how it is called');
+      return exitCodes.usage;
+    }
+    throw error;
+  }
+}
+
+async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      file: { type: 'string', default: '/etc/quarry/node.yaml' },
+      size: { type: 'string' },
+      class: { type: 'string', default: '' },
+      nsenter: { type: 'boolean', default: false },
+      verbose: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [command, ...rest] = positionals;
+  if (command === undefined || command === 'help' || values.help) {
+    environment.print(usage);
+    return exitCodes.done;
+  }
+  if (!['plan', 'apply', 'status', 'volume'].includes(command)) {
+    throw new UsageError(`there is no command ${command}`);
+  }
+  const context = makeContext(environment, values);
+  const desired = await readNodeFile(values.file);
+  switch (command) {
+    case 'plan':
+      return (await plan(context, desired)) ? exitCodes.done : exitCodes.failed;
+    case 'status':
+      return (await status(context, desired)) ? exitCodes.done : exitCodes.failed;
+    case 'apply':
+      await apply(context, desired);
+      return exitCodes.done;
+    default: {
+      const flags = { className: values.class, size: values.size };
+      await volume({ context, desired, flags }, rest);
+      return exitCodes.done;
+    }
+  }
+}
+
+function isArgumentError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS');
+}

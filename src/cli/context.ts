@@ -1,0 +1,46 @@
+import { type FailureCode, failures, OperationError } from '../base/failures.ts';
+import { Engine } from '../engine/engine.ts';
+import type { Outcome } from '../engine/job.ts';
+import type { Host, Trace } from '../engine/ports.ts';
+import { realClock } from '../host/clock.ts';
+import { realHost } from '../host/host.ts';
+
+/** What `main.ts` read from the environment; nothing below it reads more. */
+export type Environment = {
+  readonly path: string;
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+};
+
+export type Context = Environment & { readonly host: Host; readonly engine: Engine };
+
+export type CommonFlags = { readonly nsenter: boolean; readonly verbose: boolean };
+
+const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
+
+export function makeContext(environment: Environment, flags: CommonFlags): Context {
+  const host = realHost({ prefix: flags.nsenter ? nsenter : [], path: environment.path });
+  const trace: Trace = (event) => {
+    if (!flags.verbose) return;
+    const how = event.exitCode === undefined ? 'did not end' : `exit ${event.exitCode}`;
+    environment.warn(`+ ${event.argv.join(' ')}  # ${Math.round(event.durationMs)} ms, ${how}`);
+  };
+  return { ...environment, host, engine: new Engine({ host, clock: realClock, trace }) };
+}
+
+/** A refusal ends a command like any failure does: with its code, its sentence and a hint. */
+export function settled<Status>(outcome: Outcome<Status>): Status {
+  if (outcome.kind === 'settled') return outcome.status;
+  throw new OperationError(outcome.code, outcome.message);
+}
+
+export const exitCodes = { done: 0, failed: 1, usage: 2, retryLater: 75 } as const;
+
+export function exitCodeOf(code: FailureCode): number {
+  if (code === 'InvalidConfiguration') return exitCodes.usage;
+  return failures[code].retry === 'backoff' ? exitCodes.retryLater : exitCodes.failed;
+}
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -1,0 +1,102 @@
+import { showBytes } from '../base/show.ts';
+import { planDevices } from '../core/device/plan.ts';
+import { deviceStatus } from '../core/device/status.ts';
+import type { DesiredNode } from '../core/node.ts';
+import type { ObservedNode } from '../core/observed.ts';
+import { isForeseen } from '../core/predict.ts';
+import type { Decision, Step } from '../core/step.ts';
+import { planThinPool } from '../core/thin-pool/plan.ts';
+import { planVolumeGroup } from '../core/volume-group/plan.ts';
+import { foreseeSteps } from '../engine/engine.ts';
+import { observeNode } from '../engine/look.ts';
+import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import { commandsOf } from '../lvm/argv.ts';
+import { type Context, settled } from './context.ts';
+import { stepText } from './step-text.ts';
+import { table } from './table.ts';
+
+/** What would be done to which device, what is left alone, and why. Nothing is changed. */
+export async function plan(context: Context, desired: DesiredNode): Promise<boolean> {
+  const node = await observeNode(context.host);
+  context.print(devicesText(desired, node));
+  const { steps, blocks } = foreseeNode(desired, node);
+  context.print('');
+  if (steps.length === 0 && blocks.length === 0) context.print('Nothing to do.');
+  if (steps.length > 0) context.print('Would do:');
+  for (const [index, step] of steps.entries()) context.print(stepLines(step, index + 1));
+  for (const { what, decision } of blocks) {
+    if (decision.kind !== 'blocked') continue;
+    context.print(`Blocked: ${what}: ${decision.code}: ${decision.message}`);
+  }
+  return blocks.length === 0;
+}
+
+type Foreseen = {
+  readonly steps: readonly Step[];
+  readonly blocks: readonly { readonly what: string; readonly decision: Decision }[];
+};
+
+function foreseeNode(desired: DesiredNode, node: ObservedNode): Foreseen {
+  const steps: Step[] = [];
+  const blocks: { what: string; decision: Decision }[] = [];
+  let view = node;
+  const foresee = (what: string, planOne: (host: ObservedNode) => Decision) => {
+    const foreseen = foreseeSteps(view, planOne);
+    steps.push(...foreseen.steps);
+    view = foreseen.host;
+    if (foreseen.end.kind === 'blocked') blocks.push({ what, decision: foreseen.end });
+  };
+  for (const vg of desired.volumeGroups) {
+    const others = desired.volumeGroups.filter((other) => other !== vg);
+    foresee(`volume group ${vg.name}`, (host) => planVolumeGroup(vg, host, others));
+  }
+  for (const pool of desired.thinPools) {
+    foresee(`thin pool ${pool.vg}/${pool.name}`, (host) => planThinPool(pool, host));
+  }
+  return { steps, blocks };
+}
+
+function stepLines(step: Step, index: number): string {
+  return [`  ${index}. ${stepText(step)}`, ...spelled(step).map((line) => `       ${line}`)].join(
+    '\n',
+  );
+}
+
+/** Steps on what does not exist yet have no final spelling: its UUID is not known. */
+function spelled(step: Step): readonly string[] {
+  if ('vgUuid' in step && isForeseen(step.vgUuid)) {
+    return commandsOf({ ...step, vgUuid: '(to be made)' }).map(({ argv }) => argv.join(' '));
+  }
+  return commandsOf(step).map(({ argv }) => argv.join(' '));
+}
+
+function devicesText(desired: DesiredNode, node: ObservedNode): string {
+  const rows = desired.volumeGroups
+    .filter((vg) => vg.isManaged)
+    .flatMap((vg) => {
+      const others = desired.volumeGroups.filter((other) => other !== vg);
+      return deviceStatus(planDevices(vg, node, others)).map((device) => [
+        vg.name,
+        device.path,
+        showBytes(device.sizeBytes),
+        device.model || '-',
+        device.serial || '-',
+        device.state,
+        device.reasons.join('; '),
+      ]);
+    });
+  return table(['GROUP', 'DEVICE', 'SIZE', 'MODEL', 'SERIAL', 'STATE', 'WHY'], rows);
+}
+
+/** Brings the node to what the file wants, group by group, pool by pool. */
+export async function apply(context: Context, desired: DesiredNode): Promise<void> {
+  await context.engine.recover();
+  for (const vg of desired.volumeGroups) {
+    const status = settled(await context.engine.submitNode(volumeGroupTask(vg, desired)));
+    context.print(`volume group ${status.name}: ${status.state}`);
+  }
+  for (const pool of desired.thinPools) {
+    const status = settled(await context.engine.submit(thinPoolTask(pool)));
+    context.print(`thin pool ${status.name}: ${status.state}`);
+  }
+}

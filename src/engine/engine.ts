@@ -1,0 +1,114 @@
+import { assert } from '../base/assert.ts';
+import type { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import type { ObservedHost, ObservedNode } from '../core/observed.ts';
+import { predict } from '../core/predict.ts';
+import type { Decision, Step } from '../core/step.ts';
+import { asOperationError, execute, resumeSuspended } from './execute.ts';
+import { Job, type Outcome, type Task } from './job.ts';
+import { Lane, type LaneTools } from './lane.ts';
+import { observeNode } from './look.ts';
+import { HostModel, type Report } from './model.ts';
+import type { Clock, Host, Signal, Trace } from './ports.ts';
+
+/** Something wanted of a node's devices; it needs the more expensive look at all of them. */
+export type NodeTask<Status> = {
+  readonly noun: string;
+  readonly volume: string;
+  readonly vg: string;
+  plan(node: ObservedNode): Decision;
+  status(node: ObservedNode): Status;
+};
+
+/** The one loop: observe, plan, one step, observe, status. */
+export class Engine {
+  readonly model: HostModel;
+  readonly #tools: LaneTools;
+  readonly #lanes = new Map<string, Lane>();
+  /** Two groups must never choose among the same devices at the same time. */
+  readonly #devices: Lane;
+
+  constructor(doors: { readonly host: Host; readonly clock: Clock; readonly trace: Trace }) {
+    this.model = new HostModel(doors.host, doors.clock);
+    this.#tools = { host: doors.host, model: this.model, trace: doors.trace };
+    this.#devices = new Lane(this.#tools);
+  }
+
+  /** Brings a task about. The answer is what a look at the host showed after the last step. */
+  submit<Status>(task: Task<Status>, signal?: Signal): Promise<Outcome<Status>> {
+    const job = new Job(task, signal);
+    this.#lane(task.vg).add(job as Job);
+    return job.outcome;
+  }
+
+  /** The same for tasks that choose devices: one at a time on the whole node. */
+  submitNode<Status>(task: NodeTask<Status>, signal?: Signal): Promise<Outcome<Status>> {
+    const alone = () => this.#lane(task.vg).exclusive(() => this.#settle(task, signal));
+    return this.#devices.exclusive(alone);
+  }
+
+  observe(): Promise<Report> {
+    return this.model.refresh();
+  }
+
+  /** Changes that wait, by volume group. */
+  queueLengths(): ReadonlyMap<string, number> {
+    return new Map([...this.#lanes].map(([vg, lane]) => [vg, lane.length]));
+  }
+
+  /** After a start: what an earlier life left suspended is resumed before anything else. */
+  async recover(): Promise<readonly string[]> {
+    const { host } = await this.model.refresh();
+    const subject = { noun: 'recovery', volume: '' };
+    const resumed: string[] = [];
+    for (const vg of host.vgs) {
+      const names = await resumeSuspended(this.#tools.host, vg.uuid, subject, this.#tools.trace);
+      resumed.push(...names);
+    }
+    return resumed;
+  }
+
+  /** A failed step is judged by the next look: what is true counts, not an exit code. */
+  async #settle<Status>(task: NodeTask<Status>, signal?: Signal): Promise<Outcome<Status>> {
+    const { noun, volume } = task;
+    let failure: OperationError | undefined;
+    for (let pass = 0; ; pass += 1) {
+      assert(pass < limits.passesMax, 'a plan must come to rest');
+      const node = await observeNode(this.#tools.host, signal);
+      const decision = task.plan(node);
+      if (decision.kind === 'blocked') return decision;
+      if (decision.kind === 'rest') return { kind: 'settled', status: task.status(node) };
+      if (failure !== undefined) throw failure;
+      try {
+        await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
+      } catch (error) {
+        failure = asOperationError(error);
+      }
+      this.model.changed();
+    }
+  }
+
+  #lane(vg: string): Lane {
+    const known = this.#lanes.get(vg);
+    if (known !== undefined) return known;
+    const lane = new Lane(this.#tools);
+    this.#lanes.set(vg, lane);
+    return lane;
+  }
+}
+
+/** All the steps a plan would take, as far as their effects can be foreseen. Nothing is run. */
+export function foreseeSteps<H extends ObservedHost>(
+  host: H,
+  plan: (host: H) => Decision,
+): { readonly steps: readonly Step[]; readonly end: Decision; readonly host: H } {
+  const steps: Step[] = [];
+  let view = host;
+  for (;;) {
+    const decision = plan(view);
+    const isEndless = steps.length >= limits.passesMax;
+    if (decision.kind !== 'step' || isEndless) return { steps, end: decision, host: view };
+    steps.push(decision.step);
+    view = predict(view, decision.step);
+  }
+}

@@ -1,0 +1,100 @@
+import { type FailureCode, OperationError } from '../base/failures.ts';
+import { show } from '../base/show.ts';
+import type { Step } from '../core/step.ts';
+import { commandsOf } from '../lvm/argv.ts';
+import type { Command, CommandResult } from '../lvm/command.ts';
+import { isInVg, parseSuspended } from '../lvm/dmsetup.ts';
+import { lookSuspended, resumeDevice } from '../lvm/looks.ts';
+import { codeOf, gist } from '../lvm/stderr.ts';
+import type { Host, Signal, Trace } from './ports.ts';
+
+export type Subject = { readonly noun: string; readonly volume: string };
+
+/** A look: its answer, or an OperationError. Nothing changed, so nothing has to be awaited. */
+export async function read(host: Host, command: Command, signal?: Signal): Promise<CommandResult> {
+  const result = await host.start(command, signal).result;
+  if (result.exitCode !== 0) throw failureOf(command, result);
+  return result;
+}
+
+/**
+ * Runs a step. It returns or throws only when every program it started is really gone, so the
+ * caller may hold a place in a queue for exactly as long as the host is being changed.
+ */
+export async function execute(
+  host: Host,
+  step: Step,
+  subject: Subject,
+  trace: Trace,
+): Promise<void> {
+  for (const command of commandsOf(step)) await runCommand(host, command, step, subject, trace);
+}
+
+export async function runCommand(
+  host: Host,
+  command: Command,
+  step: Step,
+  subject: Subject,
+  trace: Trace,
+): Promise<void> {
+  const running = host.start(command);
+  let result: CommandResult | undefined;
+  let failure: OperationError | undefined;
+  try {
+    result = await running.result;
+    if (result.exitCode !== 0) failure = failureOf(command, result);
+  } catch (error) {
+    failure = asOperationError(error);
+  }
+  await running.gone;
+  trace({
+    ...subject,
+    step: step.kind,
+    argv: command.argv,
+    durationMs: result?.durationMs ?? 0,
+    exitCode: result?.exitCode,
+    ...(failure === undefined ? {} : { error: failure.message }),
+  });
+  if (failure === undefined) return;
+  const endedBadly = result === undefined || result.exitCode === undefined;
+  if (endedBadly && 'vgUuid' in step) await resumeSuspended(host, step.vgUuid, subject, trace);
+  throw failure;
+}
+
+/**
+ * An lvm command that dies between suspending and resuming leaves a device on which all I/O
+ * hangs. Ours are resumed; anybody else's are reported, because why they hang is not ours to know.
+ */
+export async function resumeSuspended(
+  host: Host,
+  vgUuid: string,
+  subject: Subject,
+  trace: Trace,
+): Promise<readonly string[]> {
+  const suspended = parseSuspended((await read(host, lookSuspended)).stdout);
+  const resumed: string[] = [];
+  for (const device of suspended.filter((candidate) => isInVg(candidate, vgUuid))) {
+    const command = resumeDevice(device.name);
+    const running = host.start(command);
+    const result = await running.result;
+    await running.gone;
+    const { argv } = command;
+    const { durationMs, exitCode } = result;
+    trace({ ...subject, step: 'resume-device', argv, durationMs, exitCode });
+    if (exitCode !== 0) throw failureOf(command, result);
+    resumed.push(device.name);
+  }
+  return resumed;
+}
+
+export function failureOf(command: Command, result: CommandResult): OperationError {
+  const { exitCode, signal, stderr } = result;
+  const how = exitCode === undefined ? `was ended by ${signal}` : `ended with code ${exitCode}`;
+  const code: FailureCode = exitCode === undefined ? 'CommandKilled' : codeOf(stderr);
+  return new OperationError(code, `${command.argv.join(' ')} ${how}: ${gist(stderr)}`);
+}
+
+export function asOperationError(error: unknown): OperationError {
+  if (error instanceof OperationError) return error;
+  throw error instanceof Error ? error : new Error(`thrown: ${show(error)}`);
+}

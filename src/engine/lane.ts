@@ -1,0 +1,197 @@
+import { assert } from '../base/assert.ts';
+import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import { show } from '../base/show.ts';
+import type { ObservedHost } from '../core/observed.ts';
+import { predict } from '../core/predict.ts';
+import { needsLook, staleReason } from '../core/stale.ts';
+import { isLong, type Step } from '../core/step.ts';
+import { commandsOf } from '../lvm/argv.ts';
+import { asOperationError, execute, runCommand } from './execute.ts';
+import type { Job } from './job.ts';
+import type { HostModel } from './model.ts';
+import type { Host, Trace } from './ports.ts';
+
+/** What the lanes of one host share. */
+export type LaneTools = {
+  readonly host: Host;
+  readonly model: HostModel;
+  readonly trace: Trace;
+};
+
+/**
+ * The write queue of one volume group: one change at a time, in the order they came. Changes that
+ * wait together form a burst. Within it the effect of each step is predicted, so that a burst
+ * costs one refresh; whoever asked is answered from that refresh, never from the prediction.
+ */
+export class Lane {
+  readonly #tools: LaneTools;
+  readonly #waiting: (Job | Exclusive)[] = [];
+  #isWorking = false;
+  #lastChange = 0;
+
+  constructor(tools: LaneTools) {
+    this.#tools = tools;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  add(job: Job): void {
+    if (this.#waiting.length >= limits.queueLengthMax) {
+      const message = `${limits.queueLengthMax} changes already wait for ${job.task.vg}`;
+      job.fail(new OperationError('QueueFull', message));
+      return;
+    }
+    this.#waiting.push(job);
+    void this.#work();
+  }
+
+  /** Runs something alone in this lane, for work that looks for itself. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = async () => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          reject(error);
+        } finally {
+          this.#lastChange = this.#tools.model.changed();
+        }
+      };
+      this.#waiting.push({ kind: 'exclusive', run });
+      void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    try {
+      for (;;) {
+        // Whatever is asked for in this same turn of events belongs to the same burst.
+        await Promise.resolve();
+        const first = this.#waiting.shift();
+        if (first === undefined) return;
+        if ('kind' in first) await first.run();
+        else await this.#runBurst(this.#gather(first));
+      }
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+
+  #gather(first: Job): readonly Job[] {
+    const burst = [first];
+    while (burst.length < limits.burstLengthMax) {
+      const next = this.#waiting[0];
+      if (next === undefined || 'kind' in next) break;
+      this.#waiting.shift();
+      burst.push(next);
+    }
+    return burst;
+  }
+
+  async #runBurst(burst: readonly Job[]): Promise<void> {
+    try {
+      for (let pass = 0; ; pass += 1) {
+        assert(pass < limits.passesMax, 'a burst must come to rest');
+        const report = await this.#tools.model.since(this.#lastChange);
+        const open = burst.filter((job) => !job.isDone && !job.isAway);
+        const left = open.filter((job) => !this.#conclude(job, report.host));
+        if (left.length === 0) return;
+        await this.#runSteps(left, report.host);
+      }
+    } catch (error) {
+      for (const job of burst) job.fail(error);
+    }
+  }
+
+  /** Is a job at its end, judged by a real report? Only such a report may end one. */
+  #conclude(job: Job, host: ObservedHost): boolean {
+    const decision = job.task.plan(host);
+    if (decision.kind === 'rest') job.settle(host);
+    else if (decision.kind === 'blocked') job.refuse(decision);
+    else if (job.failure !== undefined) job.fail(job.failure);
+    else if (job.repeats > limits.staleRetriesMax) job.fail(endless(job, decision.step));
+    else return false;
+    return true;
+  }
+
+  /** One round: each job may take steps until it needs to see what its last one did. */
+  async #runSteps(jobs: readonly Job[], start: ObservedHost): Promise<void> {
+    let host = start;
+    for (const job of jobs) {
+      while (!job.isDone && job.failure === undefined) {
+        const decision = job.task.plan(host);
+        if (decision.kind !== 'step' || needsLook(decision.step)) break;
+        if (isLong(decision.step)) {
+          void this.#runLong(job, decision.step);
+          break;
+        }
+        if (!(await this.#runStep(job, decision.step))) break;
+        host = predict(host, decision.step);
+      }
+    }
+  }
+
+  async #runStep(job: Job, step: Step): Promise<boolean> {
+    this.#count(job, step);
+    const newest = this.#tools.model.newest;
+    if (newest !== undefined && newest.startedAt >= this.#lastChange) {
+      if (staleReason(step, newest.host) !== undefined) return false;
+    }
+    const { noun, volume } = job.task;
+    try {
+      await execute(this.#tools.host, step, { noun, volume }, this.#tools.trace);
+      return true;
+    } catch (error) {
+      job.failure = asOperationError(error);
+      return false;
+    } finally {
+      this.#lastChange = this.#tools.model.changed();
+    }
+  }
+
+  #count(job: Job, step: Step): void {
+    const spelled = show(step);
+    job.stepCount += 1;
+    job.repeats = spelled === job.lastStep ? job.repeats + 1 : 0;
+    job.lastStep = spelled;
+  }
+
+  /**
+   * Copying takes hours and changes no metadata, so others need not wait for it. Only what
+   * follows it (the note of how far it came) is a change like any other and takes its turn.
+   */
+  async #runLong(job: Job, step: Step): Promise<void> {
+    this.#count(job, step);
+    job.isAway = true;
+    const { noun, volume } = job.task;
+    const { host, trace } = this.#tools;
+    const [first, ...others] = commandsOf(step);
+    try {
+      assert(first !== undefined, 'a step has at least one command');
+      await runCommand(host, first, step, { noun, volume }, trace);
+      await this.exclusive(async () => {
+        for (const command of others) {
+          await runCommand(host, command, step, { noun, volume }, trace);
+        }
+      });
+    } catch (error) {
+      job.failure = asOperationError(error);
+    }
+    this.#lastChange = this.#tools.model.changed();
+    job.isAway = false;
+    this.#waiting.push(job);
+    void this.#work();
+  }
+}
+
+type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };
+
+function endless(job: Job, step: Step): OperationError {
+  const message = `${job.task.noun} ${job.task.volume}: ${step.kind} had no effect ${job.repeats} times`;
+  return new OperationError('StaleView', message);
+}

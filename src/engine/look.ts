@@ -1,0 +1,74 @@
+import { unfitReasons } from '../core/device/reasons.ts';
+import type { ObservedDevice, ObservedHost, ObservedNode, Signatures } from '../core/observed.ts';
+import {
+  assembleDevice,
+  type BlockDevice,
+  type DeviceFacts,
+  parseBlockDevices,
+  parseLoopDevices,
+  parseMounts,
+  parseSwaps,
+} from '../lvm/devices.ts';
+import {
+  linksDirectory,
+  lookBlockDevices,
+  lookHost,
+  lookLabels,
+  lookLoopDevices,
+  mountsPath,
+  probeBlkid,
+  probeWipefs,
+  swapsPath,
+} from '../lvm/looks.ts';
+import { combine, parseBlkid, parseWipefs } from '../lvm/probe.ts';
+import { parseHost, parseLabels } from '../lvm/report.ts';
+import { read } from './execute.ts';
+import type { Host, Signal } from './ports.ts';
+
+/** One lvm run that shows everything LVM knows of this host. */
+export async function observeHost(host: Host, signal?: Signal): Promise<ObservedHost> {
+  return parseHost((await read(host, lookHost, signal)).stdout);
+}
+
+/** The same with the host's block devices: for choosing devices, which is rare. */
+export async function observeNode(host: Host, signal?: Signal): Promise<ObservedNode> {
+  const lvm = await observeHost(host, signal);
+  const found = parseBlockDevices((await read(host, lookBlockDevices, signal)).stdout);
+  const facts = await commonFacts(host, signal);
+  const devices: ObservedDevice[] = [];
+  for (const device of found) devices.push(await observeDevice(host, device, facts, signal));
+  return { ...lvm, devices };
+}
+
+async function commonFacts(host: Host, signal?: Signal): Promise<DeviceFacts> {
+  return {
+    links: await host.links(linksDirectory),
+    mounts: parseMounts(await host.readText(mountsPath)),
+    swaps: parseSwaps(await host.readText(swapsPath)),
+    backingFiles: parseLoopDevices((await read(host, lookLoopDevices, signal)).stdout),
+    labels: parseLabels((await read(host, lookLabels, signal)).stdout),
+    signatures: new Map(),
+    exclusive: new Map(),
+  };
+}
+
+/** Probing costs two programs, so a device that is ruled out anyway is not probed. */
+async function observeDevice(
+  host: Host,
+  device: BlockDevice,
+  facts: DeviceFacts,
+  signal?: Signal,
+): Promise<ObservedDevice> {
+  const exclusive = new Map([[device.path, await host.exclusiveOpen(device.path)]]);
+  const unprobed = assembleDevice(device, { ...facts, exclusive });
+  const isRuledOut = unfitReasons(unprobed).some((exclusion) => exclusion.reason !== 'has-holders');
+  if (isRuledOut) return unprobed;
+  const signatures = new Map([[device.path, await probe(host, device.path, signal)]]);
+  return assembleDevice(device, { ...facts, exclusive, signatures });
+}
+
+async function probe(host: Host, path: string, signal?: Signal): Promise<Signatures> {
+  const wipefs = await host.start(probeWipefs(path), signal).result;
+  const blkid = await host.start(probeBlkid(path), signal).result;
+  return combine(parseWipefs(wipefs), parseBlkid(blkid));
+}

@@ -1,0 +1,43 @@
+import { constants } from 'node:fs';
+import { open, readdir, readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DeviceLink, Host } from '../engine/ports.ts';
+import { type RunOptions, startCommand } from './run.ts';
+
+/** The door to this node: its programs, its block devices, its /proc. */
+export function realHost(options: RunOptions): Host {
+  return {
+    start: (command, signal) => startCommand(command, options, signal),
+    exclusiveOpen,
+    links: findLinks,
+    readText: (path) => readFile(path, 'utf8'),
+  };
+}
+
+/** O_EXCL on a block device asks the kernel whether anybody has claimed it. */
+async function exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown'> {
+  try {
+    const file = await open(device, constants.O_RDONLY | constants.O_EXCL);
+    await file.close();
+    return 'free';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EBUSY' ? 'busy' : 'unknown';
+  }
+}
+
+/** A host without udev has no such directory, and so no links. */
+async function findLinks(directory: string): Promise<readonly DeviceLink[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  const links: DeviceLink[] = [];
+  for (const entry of entries.filter((candidate) => candidate.isSymbolicLink())) {
+    const link = join(entry.parentPath, entry.name);
+    const device = await realpath(link).catch(() => undefined);
+    if (device !== undefined) links.push({ link, device });
+  }
+  return links;
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import type { Running, Signal } from '../engine/ports.ts';
+import type { Command, CommandResult } from '../lvm/command.ts';
+
+/** The only file that spawns. */
+
+export type RunOptions = {
+  /** Put before every command, e.g. `nsenter --target 1 --mount ... --` inside a container. */
+  readonly prefix: readonly string[];
+  readonly path: string;
+};
+
+/**
+ * Starts a command in a session of its own, so that a Ctrl-C at our terminal does not reach it.
+ * `gone` waits until the last process that holds its output is gone: behind nsenter that is the
+ * real program, even if nsenter itself was killed.
+ */
+export function startCommand(command: Command, options: RunOptions, signal?: Signal): Running {
+  const startedAtMs = performance.now();
+  const [program, ...args] = [...options.prefix, ...command.argv];
+  const child = spawn(program ?? '', args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: { LC_ALL: 'C', PATH: options.path, LVM_SUPPRESS_FD_WARNINGS: '1' },
+  });
+  const output = collect(child, command);
+  const end = endOf(child);
+  const finished = end.then((ending): CommandResult => {
+    if (ending.error !== undefined) throw cannotStart(command, ending.error);
+    if (output.isTooLarge()) throw tooLarge(command);
+    const durationMs = performance.now() - startedAtMs;
+    const { exitCode, signal: endedBy } = ending;
+    return { exitCode, signal: endedBy, ...output.texts(), durationMs };
+  });
+  const patience = waitOnly(command, child, signal);
+  const result = Promise.race([finished, patience.broken]).finally(() => patience.release());
+  // Who stopped waiting must not be told about it a second time.
+  finished.catch(() => undefined);
+  return { result, gone: end.then(() => undefined) };
+}
+
+type Ending = {
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly error: Error | undefined;
+};
+
+function endOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.on('error', (error) => {
+      if (child.pid !== undefined) return;
+      resolve({ exitCode: undefined, signal: undefined, error });
+    });
+    child.on('close', (code, endedBy) =>
+      resolve({ exitCode: code ?? undefined, signal: endedBy ?? undefined, error: undefined }),
+    );
+  });
+}
+
+/** Both streams, in full up to a limit. A changing command is drained even past it. */
+function collect(child: ChildProcess, command: Command) {
+  const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  let total = 0;
+  const take = (stream: 'stdout' | 'stderr') => (chunk: Buffer) => {
+    total += chunk.length;
+    if (total <= limits.outputBytesMax) chunks[stream].push(chunk);
+    else if (command.effect === 'reads') killGroup(child, 'SIGKILL');
+  };
+  child.stdout?.on('data', take('stdout'));
+  child.stderr?.on('data', take('stderr'));
+  return {
+    isTooLarge: () => total > limits.outputBytesMax,
+    texts: () => ({
+      stdout: Buffer.concat(chunks.stdout).toString('utf8'),
+      stderr: Buffer.concat(chunks.stderr).toString('utf8'),
+    }),
+  };
+}
+
+/** Ends the wait at the deadline or when the caller gives up. Only a read is ended with it. */
+function waitOnly(command: Command, child: ChildProcess, signal?: Signal) {
+  let breakWait: (error: OperationError) => void = () => undefined;
+  const broken = new Promise<never>((_resolve, reject) => {
+    breakWait = reject;
+  });
+  broken.catch(() => undefined);
+  const stop = (error: OperationError) => {
+    if (command.effect === 'reads') endRead(child);
+    breakWait(error);
+  };
+  const timer = setTimeout(() => stop(timedOut(command)), command.timeoutMs);
+  const abort = () => stop(cancelled(command));
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted === true) abort();
+  const release = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  };
+  return { broken, release };
+}
+
+function endRead(child: ChildProcess): void {
+  killGroup(child, 'SIGTERM');
+  const timer = setTimeout(() => killGroup(child, 'SIGKILL'), limits.killGraceMs);
+  child.on('close', () => clearTimeout(timer));
+}
+
+/** The whole group: behind nsenter the program that reads is a grandchild. */
+function killGroup(child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, name);
+  } catch {
+    // It is gone already, which is what was wanted.
+  }
+}
+
+function cannotStart(command: Command, cause: Error): OperationError {
+  const [program] = command.argv;
+  const message = `${program} cannot be started: ${cause.message}`;
+  return new OperationError('CommandNotFound', message, { cause });
+}
+
+function tooLarge(command: Command): OperationError {
+  const message = `${command.argv.join(' ')} printed more than ${limits.outputBytesMax} bytes`;
+  return new OperationError('OutputTooLarge', message);
+}
+
+function timedOut(command: Command): OperationError {
+  const goesOn = command.effect === 'changes' ? ' and goes on' : '';
+  const message = `${command.argv.join(' ')} took longer than ${command.timeoutMs} ms${goesOn}`;
+  return new OperationError('CommandTimedOut', message);
+}
+
+function cancelled(command: Command): OperationError {
+  return new OperationError('Cancelled', `nobody waits for ${command.argv.join(' ')} any more`);
+}

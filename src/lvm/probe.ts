@@ -1,0 +1,39 @@
+import type { Signatures } from '../core/observed.ts';
+import type { CommandResult } from './command.ts';
+import { optionalText, parseJson, rowsOf } from './json.ts';
+
+/** `wipefs --json --no-act`: every signature libblkid knows, with its place. */
+export function parseWipefs(result: CommandResult): Signatures {
+  if (result.exitCode !== 0) return unknown('wipefs', result);
+  if (result.stdout.trim() === '') return { kind: 'none' };
+  const types = rowsOf(parseJson(result.stdout, 'wipefs'), 'signatures').map((row) =>
+    optionalText(row, 'type'),
+  );
+  return types.length === 0 ? { kind: 'none' } : { kind: 'found', types: [...new Set(types)] };
+}
+
+/** blkid's exit code for "nothing found". 8 means that signatures contradict each other. */
+const blkidNothing = 2;
+
+export function parseBlkid(result: CommandResult): Signatures {
+  if (result.exitCode === blkidNothing && result.stdout.trim() === '') return { kind: 'none' };
+  if (result.exitCode !== 0) return unknown('blkid', result);
+  const types = [...result.stdout.matchAll(/^(?:TYPE|PTTYPE)=(.*)$/gm)].map(
+    ([, type]) => type ?? '',
+  );
+  if (types.length > 0) return { kind: 'found', types };
+  return { kind: 'unknown', why: 'blkid found something it has no name for' };
+}
+
+/** Nothing is on a device only when both probes say so. */
+export function combine(first: Signatures, second: Signatures): Signatures {
+  if (first.kind === 'unknown') return first;
+  if (second.kind === 'unknown') return second;
+  const types = [first, second].flatMap((probe) => (probe.kind === 'found' ? probe.types : []));
+  return types.length === 0 ? { kind: 'none' } : { kind: 'found', types: [...new Set(types)] };
+}
+
+function unknown(program: string, result: CommandResult): Signatures {
+  const how = result.exitCode === undefined ? `signal ${result.signal}` : `code ${result.exitCode}`;
+  return { kind: 'unknown', why: `${program} ended with ${how}: ${result.stderr.trim()}` };
+}
