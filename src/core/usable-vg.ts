@@ -21,7 +21,7 @@ export function usableVg(
   // LVM itself refuses to allocate in a partial group; removing and activating it allows.
   if (vg.isPartial && !options.mayBePartial) {
     const missing = vg.pvs.filter((pv) => pv.isMissing).map((pv) => `${pv.uuid} (${pv.device})`);
-    const message = `the volume group ${name} misses ${missing.length} device(s): ${missing.join(', ')}`;
+    const message = `the volume group ${name} misses the device(s) ${missing.join(', ')}`;
     return blocked('VolumeGroupPartial', message);
   }
   return vg;

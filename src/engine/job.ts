@@ -73,7 +73,7 @@ export class Job<Status = unknown> {
     this.#isAbandoned = true;
     this.#unlisten();
     const { noun, volume } = this.task;
-    const message = `nobody waits for ${noun} ${volume} any more; ask again to see what became of it`;
+    const message = `nobody waits for ${noun} ${volume} any more; it may still come about`;
     this.#reject(new OperationError('Cancelled', message));
   }
 }

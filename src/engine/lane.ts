@@ -192,6 +192,7 @@ export class Lane {
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };
 
 function endless(job: Job, step: Step): OperationError {
-  const message = `${job.task.noun} ${job.task.volume}: ${step.kind} had no effect ${job.repeats} times`;
+  const { noun, volume } = job.task;
+  const message = `${noun} ${volume}: ${step.kind} had no effect ${job.repeats} times`;
   return new OperationError('StaleView', message);
 }

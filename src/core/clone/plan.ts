@@ -56,7 +56,9 @@ function sourceRefusal(desired: DesiredClone, source: ObservedLv) {
   const sourcePool = source.pool;
   const wantedPool = layout.kind === 'thin' ? layout.pool : undefined;
   if (sourcePool === wantedPool) return undefined;
-  const message = `${source.name} is in ${sourcePool ?? 'no thin pool'}, the class in ${wantedPool ?? 'none'}`;
+  const message =
+    `${source.name} is in ${sourcePool ?? 'no thin pool'}, ` +
+    `its class keeps volumes in ${wantedPool ?? 'none'}`;
   return blocked('SourceElsewhere', message);
 }
 

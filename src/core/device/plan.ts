@@ -46,7 +46,8 @@ export function planDevices(
       ...unfitReasons(device),
     ];
     const data = dataReasons(device);
-    const [first, ...more] = [...unfit, ...data];
+    // What is on a device nobody may take is of no interest.
+    const [first, ...more] = unfit.length > 0 ? unfit : data;
     if (first === undefined) chosen.push(device);
     else excluded.push({ device, reasons: [first, ...more] });
     if (desired.selector.forceWipe && isBlockedByContentOnly(device, unfit, data)) {

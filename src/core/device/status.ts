@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.ts';
-import type { Choice } from './plan.ts';
+import type { Choice, ExcludedDevice } from './plan.ts';
 
 /** One line a person reads about a device: what becomes of it, and why. */
 export type DeviceStatus = {
@@ -13,7 +13,7 @@ export type DeviceStatus = {
 
 export function deviceStatus(choice: Choice): readonly DeviceStatus[] {
   const members = new Set(choice.members.map((device) => device.path));
-  const leftAlone = choice.excluded.map(
+  const leftAlone = choice.excluded.filter(isWorthALine).map(
     ({ device, reasons }): DeviceStatus => ({
       ...identity(device),
       state: members.has(device.path) ? 'used' : 'left-alone',
@@ -30,6 +30,13 @@ export function deviceStatus(choice: Choice): readonly DeviceStatus[] {
   return [...taken, ...leftAlone].toSorted((a, b) =>
     a.path.localeCompare(b.path, 'en', { numeric: true }),
   );
+}
+
+/** Empty loop devices and logical volumes that nobody named would drown the rest. */
+function isWorthALine({ device, reasons }: ExcludedDevice): boolean {
+  const [first] = reasons;
+  if (first.reason !== 'not-selected' && first.reason !== 'unusable-type') return true;
+  return device.sizeBytes > 0n && device.type !== 'lvm';
 }
 
 function identity(device: Choice['chosen'][number]) {

@@ -47,7 +47,7 @@ export function shapeOfPool(desired: DesiredThinPool, vg: ObservedVg): PoolShape
 
 /** The smallest chunk, from the wanted one up, that metadata of legal size can address. */
 function chunkFor(poolBytes: Bytes, wanted: Bytes | undefined): Bytes {
-  let chunk = BigInt(wanted ?? limits.thinPoolChunkBytes);
+  let chunk: bigint = wanted ?? limits.thinPoolChunkBytes;
   while (
     chunk < limits.thinPoolChunkBytesMax &&
     metadataNeeded(poolBytes, chunk) > metadataUsable

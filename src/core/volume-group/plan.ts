@@ -136,7 +136,9 @@ function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
     .filter((other) => other.uuid !== pv.uuid && other.isAllocatable && !other.isMissing)
     .reduce((total, other) => total + other.freeBytes, 0n);
   if (free >= used) return undefined;
-  const message = `${pv.device} holds ${used} bytes but the other devices of ${vg.name} have ${free} free`;
+  const message =
+    `${pv.device} holds ${used} bytes, ` +
+    `but the other devices of ${vg.name} have only ${free} free`;
   return blocked('InsufficientCapacity', message);
 }
 

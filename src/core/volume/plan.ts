@@ -123,7 +123,8 @@ function roomToCreate(
   const geometry = geometryOf(layout);
   const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
   if (geometry === undefined || usable < devicesMin(layout)) {
-    const message = `${layout.kind} needs ${devicesMin(layout)} devices but ${vg.name} has ${usable}`;
+    const needs = devicesMin(layout);
+    const message = `${layout.kind} needs ${needs} devices but ${vg.name} has ${usable}`;
     return blocked('LayoutNeedsDevices', message);
   }
   const largest = times(largestExtents(geometry, vg, spareBytes), vg.extentSizeBytes);

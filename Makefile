@@ -1,0 +1,83 @@
+# The front door. Every target brings its own prerequisites and is quiet on success.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Node 24 from npm runs everything; the machine's own Node only has to start npm.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+SEEDS ?= 2000
+stamp := build/.setup
+
+.PHONY: help
+help: ## show this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
+	  awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+.PHONY: setup
+setup: $(stamp) ## install what the project needs from npm
+
+$(stamp): package.json package-lock.json .npmrc
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }
+	@echo "installing packages from npm ..."
+	@npm ci --silent --no-progress
+	@mkdir -p build && touch $@
+
+.PHONY: check
+check: $(stamp) ## format, lint, types, layers, tidy, unit, flow and a short simulation (under 60 s)
+	@biome check --error-on-warnings --log-level=error .
+	@oxlint --type-aware --deny-warnings --quiet
+	@tsc -b src
+	@tsc -p .
+	@node tools/tidy.ts
+	@node tools/generate.ts --check
+	@node tools/suites.ts unit world flow sim
+
+.PHONY: format
+format: $(stamp) ## format the sources
+	@biome check --write --log-level=error .
+
+.PHONY: test
+test: $(stamp) ## what CI runs: check, then real LVM in guests
+	@node tools/test.ts
+
+.PHONY: test-all
+test-all: $(stamp) ## every suite, whatever it takes
+	@node tools/test.ts --all
+
+.PHONY: sim
+sim: $(stamp) ## explore random worlds: make sim SEEDS=2000, or SEED=17 to replay one
+	@node test/sim/main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
+
+.PHONY: mutants
+mutants: $(stamp) ## prove that the simulator catches deliberately broken cores
+	@node test/sim/mutants.ts
+
+.PHONY: demo
+demo: $(stamp) ## one node with four disks: plan, apply, volumes, a power cut, and back
+	@node lab/demo/main.ts
+
+.PHONY: lab
+lab: $(stamp) ## boot guests with real LVM and stay: make lab ARGS="--guests 2 --disks 4"
+	@node lab/main.ts up $(ARGS)
+
+.PHONY: lab-kube
+lab-kube: $(stamp) ## a real Kubernetes with two nodes: brings it up, shows it, stops it
+	@node lab/cluster/main.ts check
+
+.PHONY: bench
+bench: $(stamp) ## lvm runs and latency of each operation beside a bare lvcreate loop
+	@node bench/main.ts
+
+.PHONY: fixtures
+fixtures: $(stamp) ## record real lvm2 output again, from Debian 12 and 13
+	@node lab/fixtures/main.ts
+
+.PHONY: generate
+generate: $(stamp) ## make generated docs and the bill of materials again
+	@node tools/generate.ts
+
+.PHONY: clean
+clean: ## remove what was built in the tree (the lab's cache stays)
+	@rm -rf build node_modules
