@@ -1,9 +1,19 @@
+import type { PluggedDisk } from './disk/guest-disks.ts';
 import type { GuestSpec } from './spec.ts';
 
-export type GuestAddress = { readonly ip: string; readonly gateway: string };
+export type GuestAddress = {
+  readonly ip: string;
+  readonly gateway: string;
+  /** How the guest reaches its disks, or nothing where they are plugged in from outside. */
+  readonly storage: { readonly ip: string; readonly portal: string } | undefined;
+};
 
 /** The shell script that turns a freshly booted guest into the one that was asked for. */
-export function guestSetupScript(spec: GuestSpec, address: GuestAddress): string {
+export function guestSetupScript(
+  spec: GuestSpec,
+  address: GuestAddress,
+  disks: readonly PluggedDisk[],
+): string {
   const udev = spec.udev ?? true;
   return [
     'set -e',
@@ -26,8 +36,21 @@ export function guestSetupScript(spec: GuestSpec, address: GuestAddress): string
     `cat >/etc/lvm/lvm.conf <<'LVM_CONFIG'`,
     lvmConfigOf(spec),
     'LVM_CONFIG',
+    attachDisksCommand(spec.name, address, disks),
     ...(udev ? udevLines : []),
   ].join('\n');
+}
+
+/** Makes the guest see these disks; those it already sees are left alone. */
+export function attachDisksCommand(
+  guestName: string,
+  { storage }: GuestAddress,
+  disks: readonly PluggedDisk[],
+): string {
+  if (disks.length === 0) return ':';
+  const way = storage === undefined ? '- -' : `${storage.ip} ${storage.portal}`;
+  const names = disks.map((disk) => disk.wwn).join(' ');
+  return `/quarry/lab/guest/attach-disks ${guestName} ${way} ${names}`;
 }
 
 const udevLines: readonly string[] = [

@@ -1,18 +1,24 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Channel, type Running, type RunOptions, type RunResult } from './channel.ts';
+import type { DiskFault } from './disk/fault.ts';
+import type { GuestDisks, PluggedDisk } from './disk/guest-disks.ts';
+import type { PowerLoss } from './disk/store.ts';
+import { attachDisksCommand, type GuestAddress, guestSetupScript } from './guest-setup.ts';
 import type { Machine } from './machine.ts';
+import type { DiskSpec, GuestSpec } from './spec.ts';
 
 /** What a guest needs from the lab it lives in. */
 export type GuestHome = {
-  readonly name: string;
-  readonly ip: string;
   /** Seen by the guest as /run/lab. */
   readonly stateDirectory: string;
-  readonly setupScript: string;
+  readonly spec: GuestSpec;
+  readonly address: GuestAddress;
   readonly consoleLog: string;
   readonly bootTimeoutMs: number;
-  readonly diskNames: readonly string[];
+  readonly disks: GuestDisks;
+  /** Resolves when the disks the guest begins with are on the shelf. */
+  readonly disksReady: Promise<void>;
   boot(): Machine;
   setLink(up: boolean): Promise<void>;
 };
@@ -30,11 +36,11 @@ export class Guest {
   }
 
   get name(): string {
-    return this.#home.name;
+    return this.#home.spec.name;
   }
 
   get ip(): string {
-    return this.#home.ip;
+    return this.#home.address.ip;
   }
 
   get running(): boolean {
@@ -55,7 +61,9 @@ export class Guest {
       if (this.#boot === boot) this.#boot = undefined;
     });
     await this.#untilHello(boot);
-    await this.sh(this.#home.setupScript);
+    const { spec, address, disks, disksReady } = this.#home;
+    await disksReady;
+    await this.sh(guestSetupScript(spec, address, disks.plugged()));
   }
 
   /** Runs a command to its end. A non-zero exit code is a result, not an error. */
@@ -94,12 +102,18 @@ export class Guest {
     });
   }
 
-  /** Takes the power away at once. Start the guest again with `start`. */
-  async cutPower(): Promise<void> {
+  /**
+   * Takes the power away at once. Start the guest again with `start`. With `loseUnflushed` its
+   * volatile disks forget every write that was not flushed, or a random half of them for a seed.
+   */
+  async cutPower(
+    options: { readonly loseUnflushed?: boolean | { readonly seed: number } } = {},
+  ): Promise<void> {
     const { machine } = this.#running();
     machine.kill();
     await machine.exited;
     this.#boot = undefined;
+    await this.#home.disks.losePower(powerLoss(options.loseUnflushed ?? false));
   }
 
   /** Shuts the guest's kernel down in order, after its file systems were synced. */
@@ -110,6 +124,7 @@ export class Guest {
     await channel.start(['sh', '-c', script]).result.catch(() => undefined);
     await machine.exited;
     this.#boot = undefined;
+    await this.#home.disks.losePower({ kind: 'keep' });
   }
 
   /** Stops the guest's time: leases expire, connections hang, nothing is lost. */
@@ -130,10 +145,53 @@ export class Guest {
     return this.#home.setLink(true);
   }
 
-  async devicePath(diskName: string): Promise<string> {
-    const index = this.#home.diskNames.indexOf(diskName);
-    if (index < 0) throw new Error(`${this.name} has no disk ${diskName}`);
-    return `/dev/ubd${String.fromCharCode('a'.charCodeAt(0) + index)}`;
+  /** Puts a new disk into the guest, running or not. */
+  async addDisk(spec: DiskSpec): Promise<void> {
+    await this.#home.disks.add(spec);
+    await this.#attach(this.#home.disks.find(spec.name));
+  }
+
+  /** Pulls a disk out, whatever is being done with it. */
+  async pullDisk(name: string): Promise<void> {
+    const { disks } = this.#home;
+    const path = this.running ? await this.devicePath(name) : undefined;
+    await disks.unplug(name);
+    await this.#boot?.machine.unplug(disks.find(name));
+    if (path === undefined) return;
+    const device = `/sys/block/${basename(path)}/device/delete`;
+    await this.sh(`if [ -e ${device} ]; then echo 1 >${device}; fi`);
+  }
+
+  /** Puts a pulled disk back, with the data it had. */
+  async plugDisk(name: string): Promise<void> {
+    await this.#home.disks.plug(name);
+    await this.#attach(this.#home.disks.find(name));
+  }
+
+  /** Where the disk is right now; the letter may be another one after every boot. */
+  async devicePath(name: string): Promise<string> {
+    const { wwn } = this.#home.disks.find(name);
+    const found = await this.sh(`grep -ls ^naa.${wwn} /sys/block/*/device/wwid`);
+    const device = /^\/sys\/block\/([^/]+)\//.exec(found)?.[1];
+    if (device === undefined) throw new Error(`${this.name}: disk ${name} is not there`);
+    return `/dev/${device}`;
+  }
+
+  setDiskFault(name: string, fault: DiskFault): Promise<void> {
+    return this.#home.disks.setFault(name, fault);
+  }
+
+  /** Copies a disk to a file of the host, for `imageFile` of another one. */
+  saveDisk(name: string, path: string): Promise<void> {
+    return this.#home.disks.save(name, path);
+  }
+
+  async #attach(disk: PluggedDisk): Promise<void> {
+    if (this.#boot === undefined) return; // it will be there at the next start
+    await this.#boot.machine.plug(disk);
+    const { spec, address } = this.#home;
+    await this.sh(attachDisksCommand(spec.name, address, [disk]));
+    if (spec.udev ?? true) await this.sh('udevadm settle');
   }
 
   #running(): Boot {
@@ -174,4 +232,10 @@ export class Guest {
       clearTimeout(timer);
     }
   }
+}
+
+function powerLoss(loseUnflushed: boolean | { readonly seed: number }): PowerLoss {
+  if (loseUnflushed === false) return { kind: 'keep' };
+  if (loseUnflushed === true) return { kind: 'lose' };
+  return { kind: 'lose-some', seed: loseUnflushed.seed };
 }

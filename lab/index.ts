@@ -1,4 +1,5 @@
 export type { Running, RunOptions, RunResult } from './channel.ts';
+export type { DiskFault } from './disk/fault.ts';
 export type { Guest } from './guest.ts';
 export type { Namespace } from './host/namespace.ts';
 export { type Lab, type LabSpec, startLab } from './lab.ts';

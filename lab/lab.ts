@@ -1,17 +1,27 @@
-import { copyFile, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDirectory, projectDirectory } from './cache.ts';
+import { createDisk, GuestDisks } from './disk/guest-disks.ts';
+import { DiskShelf } from './disk/shelf.ts';
 import { Guest } from './guest.ts';
-import { guestSetupScript } from './guest-setup.ts';
 import { createNamespace, type Namespace } from './host/namespace.ts';
 import { createScratchDirectory } from './host/owned.ts';
 import { umlVerdict } from './self-test.ts';
 import { type LabParts, setUpLab } from './setup/setup.ts';
-import { checkName, type GuestKind, type GuestSpec, type Suite } from './spec.ts';
-import { bootUml, umlMounts } from './uml.ts';
+import {
+  checkDisk,
+  checkName,
+  type DiskSpec,
+  type GuestKind,
+  type GuestSpec,
+  type Suite,
+} from './spec.ts';
+import { bootUml, type Link, umlMounts } from './uml.ts';
 
 export type LabSpec = {
   readonly guests: readonly GuestSpec[];
+  /** Disks that every guest sees. */
+  readonly sharedDisks?: readonly DiskSpec[];
   readonly kind?: GuestKind | 'auto';
   /** Where consoles and logs go. Without one they are kept in the cache, the newest only. */
   readonly logDirectory?: string;
@@ -30,7 +40,24 @@ export type Lab = {
   stop(): Promise<void>;
 };
 
-const network = { prefix: '10.77.0', host: 1, firstGuest: 11 } as const;
+const network = {
+  bridge: 'br0',
+  tap: 'tap',
+  macByte: '00',
+  prefix: '10.77.0',
+  host: 1,
+  firstGuest: 11,
+} as const;
+/** A network of its own for the disks, so that cutting the other one leaves them alone. */
+const storage = {
+  bridge: 'br1',
+  tap: 'disk',
+  macByte: '01',
+  prefix: '192.168.77',
+  host: 1,
+} as const;
+const networkHost = `${network.prefix}.${network.host}`;
+const storageHost = `${storage.prefix}.${storage.host}`;
 const guestsMax = 100;
 const logDirectoriesMax = 40;
 const defaultMemoryMiB = 768;
@@ -74,16 +101,25 @@ async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
       roots: new Map([...suites].map((suite) => [suite, parts.root(suite)])),
     }),
   ]);
-  const place = { parts, namespace, stateDirectory: scratch.path, logDirectory };
+  const shelf = new DiskShelf({
+    namespace,
+    directory: scratch.path,
+    logFile: join(logDirectory, 'disks.log'),
+    address: storageHost,
+  });
+  shelf.open();
+  const place = { parts, namespace, shelf, stateDirectory: scratch.path, logDirectory };
   const guests: Guest[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(guests.filter((guest) => guest.running).map((guest) => guest.cutPower()));
+    await shelf.close();
     await namespace.close();
     await scratch.remove();
   };
   try {
+    const sharedReady = createSharedDisks(place, spec.sharedDisks ?? []);
     for (const [index, guest] of spec.guests.entries()) {
-      guests.push(await createGuest(place, guest, index));
+      guests.push(await createGuest(place, guest, { index, sharedReady }));
     }
     await Promise.all(guests.map((guest) => guest.start()));
   } catch (error) {
@@ -95,7 +131,7 @@ async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
     guests,
     logDirectory,
     namespace,
-    hostIp: `${network.prefix}.${network.host}`,
+    hostIp: networkHost,
     guest: (name) => {
       const found = guests.find((guest) => guest.name === name);
       if (found === undefined) throw new Error(`the lab has no guest ${name}`);
@@ -108,66 +144,98 @@ async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
 type Place = {
   readonly parts: LabParts;
   readonly namespace: Namespace;
+  readonly shelf: DiskShelf;
   readonly stateDirectory: string;
   readonly logDirectory: string;
 };
 
-async function createGuest(place: Place, spec: GuestSpec, index: number): Promise<Guest> {
+type SharedDisk = { readonly key: string; readonly spec: DiskSpec };
+
+async function createSharedDisks(
+  place: Place,
+  specs: readonly DiskSpec[],
+): Promise<readonly SharedDisk[]> {
+  const shared = specs.map((spec) => {
+    const key = `shared.${spec.name}`;
+    return { key, spec: { ...spec, serial: spec.serial ?? `QRY-shared-${spec.name}` } };
+  });
+  for (const { key, spec } of shared) {
+    await createDisk(place.shelf, place.stateDirectory, key, spec);
+  }
+  return shared;
+}
+
+async function fillDisks(
+  disks: GuestDisks,
+  specs: readonly DiskSpec[],
+  sharedReady: Promise<readonly SharedDisk[]>,
+): Promise<void> {
+  for (const disk of specs) await disks.add(disk);
+  for (const { key, spec } of await sharedReady) await disks.addShared(spec, key);
+}
+
+async function createGuest(
+  place: Place,
+  spec: GuestSpec,
+  { index, sharedReady }: { index: number; sharedReady: Promise<readonly SharedDisk[]> },
+): Promise<Guest> {
   const stateDirectory = join(place.stateDirectory, spec.name);
   await mkdir(stateDirectory);
   await copyFile(place.parts.agentProgram, join(stateDirectory, 'agent.mjs'));
-  const disks = spec.disks ?? [];
-  for (const disk of disks) {
-    const file = await open(join(stateDirectory, `disk-${disk.name}`), 'wx');
-    await file.truncate(Number(disk.sizeBytes));
-    await file.close();
-  }
-  const ip = `${network.prefix}.${network.firstGuest + index}`;
-  const gateway = `${network.prefix}.${network.host}`;
+  const disks = new GuestDisks(spec.name, place.shelf, place.stateDirectory);
+  const disksReady = fillDisks(disks, spec.disks ?? [], sharedReady);
+  disksReady.catch(() => {}); // told to whoever starts the guest
+  const host = network.firstGuest + index;
   const consoleLog = join(place.logDirectory, `${spec.name}.console.log`);
-  const tap = tapOf(index);
+  const { namespace } = place;
   return new Guest({
-    name: spec.name,
-    ip,
+    spec,
     stateDirectory,
     consoleLog,
-    setupScript: guestSetupScript(spec, { ip, gateway }),
+    disks,
+    disksReady,
+    address: {
+      ip: `${network.prefix}.${host}`,
+      gateway: networkHost,
+      storage: { ip: `${storage.prefix}.${host}`, portal: storageHost },
+    },
     bootTimeoutMs: umlBootTimeoutMs,
-    diskNames: disks.map((disk) => disk.name),
     boot: () =>
-      bootUml(place.namespace, place.parts.root('trixie'), {
+      bootUml(namespace, place.parts.root('trixie'), {
         name: spec.name,
         suite: suiteOf(spec),
         memoryMiB: spec.memoryMiB ?? defaultMemoryMiB,
-        tap,
-        mac: `52:54:00:77:00:${(index + 1).toString(16).padStart(2, '0')}`,
-        diskFiles: disks.map((disk) => `${spec.name}/disk-${disk.name}`),
+        network: linkOf(network, index),
+        storage: linkOf(storage, index),
         consoleLog,
       }),
     // A tap that was set down stays deaf in UML for ever, so the cable is pulled at the bridge.
     setLink: async (up) => {
-      const to = up ? ['master', 'br0'] : ['nomaster'];
-      await place.namespace.run(['ip', 'link', 'set', tap, ...to]);
+      const to = up ? ['master', network.bridge] : ['nomaster'];
+      await namespace.run(['ip', 'link', 'set', linkOf(network, index).tap, ...to]);
     },
   });
 }
 
 function networkCommands(guestCount: number): readonly (readonly string[])[] {
-  const taps = Array.from({ length: guestCount }, (_, index) => [
-    ['ip', 'tuntap', 'add', 'dev', tapOf(index), 'mode', 'tap'],
-    ['ip', 'link', 'set', tapOf(index), 'master', 'br0', 'up'],
-  ]);
-  return [
-    ['ip', 'link', 'set', 'lo', 'up'],
-    ['ip', 'link', 'add', 'br0', 'type', 'bridge'],
-    ['ip', 'addr', 'add', `${network.prefix}.${network.host}/24`, 'dev', 'br0'],
-    ['ip', 'link', 'set', 'br0', 'up'],
-    ...taps.flat(),
-  ];
+  const bridges = [network, storage].flatMap((net) => {
+    const taps = Array.from({ length: guestCount }, (_, index) => linkOf(net, index).tap);
+    return [
+      ['ip', 'link', 'add', net.bridge, 'type', 'bridge'],
+      ['ip', 'addr', 'add', `${net.prefix}.${net.host}/24`, 'dev', net.bridge],
+      ['ip', 'link', 'set', net.bridge, 'up'],
+      ...taps.flatMap((tap) => [
+        ['ip', 'tuntap', 'add', 'dev', tap, 'mode', 'tap'],
+        ['ip', 'link', 'set', tap, 'master', net.bridge, 'up'],
+      ]),
+    ];
+  });
+  return [['ip', 'link', 'set', 'lo', 'up'], ...bridges];
 }
 
-function tapOf(index: number): string {
-  return `tap${index + 1}`;
+function linkOf(net: typeof network | typeof storage, index: number): Link {
+  const number = (index + 1).toString(16).padStart(2, '0');
+  return { tap: `${net.tap}${index + 1}`, mac: `52:54:00:77:${net.macByte}:${number}` };
 }
 
 function suiteOf(spec: GuestSpec): Suite {
@@ -189,8 +257,9 @@ function checkSpec(spec: LabSpec): void {
   }
   const names = spec.guests.map((guest) => guest.name);
   if (new Set(names).size !== names.length) throw new Error('two guests have one name');
+  for (const disk of spec.sharedDisks ?? []) checkDisk(disk);
   for (const guest of spec.guests) {
     checkName('guest', guest.name);
-    for (const disk of guest.disks ?? []) checkName('disk', disk.name);
+    for (const disk of guest.disks ?? []) checkDisk(disk);
   }
 }

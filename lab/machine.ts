@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { PluggedDisk } from './disk/guest-disks.ts';
 
 /** What the two kinds of guests have in common, seen from the host: one boot of one guest. */
 export type Machine = {
@@ -9,4 +10,7 @@ export type Machine = {
   kill(): void;
   freeze(): void;
   thaw(): void;
+  /** What has to be done outside the guest when a disk comes or goes. */
+  plug(disk: PluggedDisk): Promise<void>;
+  unplug(disk: PluggedDisk): Promise<void>;
 };

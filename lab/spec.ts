@@ -1,3 +1,4 @@
+import type { WriteCache } from './disk/store.ts';
 import type { GuestKind } from './setup/host-packages.ts';
 import type { Suite } from './setup/rootfs.ts';
 
@@ -6,6 +7,14 @@ export type { GuestKind, Suite };
 export type DiskSpec = {
   readonly name: string;
   readonly sizeBytes: bigint;
+  /** Up to 16 characters, as in SCSI. */
+  readonly model?: string;
+  /** Made from the names of guest and disk unless given. */
+  readonly serial?: string;
+  /** Whether a power cut may lose writes that were not flushed; `volatile` unless given. */
+  readonly writeCache?: WriteCache;
+  /** The disk begins as a copy of this file instead of empty. */
+  readonly imageFile?: string;
 };
 
 export type GuestSpec = {
@@ -26,6 +35,19 @@ export const MiB = 1024n * 1024n;
 export const GiB = 1024n * MiB;
 
 const namePattern = /^[a-z][a-z0-9-]{0,30}$/;
+
+const sizeBytesMax = 4n * 1024n * GiB;
+
+/** What SCSI has room for, and what the disk server can address. */
+export function checkDisk(disk: DiskSpec): void {
+  checkName('disk', disk.name);
+  const { sizeBytes, model = '', serial = '' } = disk;
+  if (sizeBytes <= 0n || sizeBytes > sizeBytesMax || sizeBytes % 4096n !== 0n) {
+    throw new Error(`disk ${disk.name}: ${sizeBytes} bytes; up to 4 TiB in steps of 4096 work`);
+  }
+  if (!/^[ -~]{0,16}$/.test(model)) throw new Error(`disk ${disk.name}: model "${model}"`);
+  if (!/^[ -~]{0,64}$/.test(serial)) throw new Error(`disk ${disk.name}: serial "${serial}"`);
+}
 
 export function checkName(kind: string, name: string): void {
   if (!namePattern.test(name)) {

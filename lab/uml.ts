@@ -6,14 +6,15 @@ import { spawnOwned } from './host/owned.ts';
 import type { Machine } from './machine.ts';
 import type { Suite } from './spec.ts';
 
+export type Link = { readonly tap: string; readonly mac: string };
+
 export type UmlBoot = {
   readonly name: string;
   readonly suite: Suite;
   readonly memoryMiB: number;
-  readonly tap: string;
-  readonly mac: string;
-  /** Paths below the lab's state directory, in the order of the devices. */
-  readonly diskFiles: readonly string[];
+  readonly network: Link;
+  /** The way to the disks; cutting the network leaves it alone. */
+  readonly storage: Link;
   readonly consoleLog: string;
 };
 
@@ -96,11 +97,15 @@ export function bootUml(namespace: Namespace, libcRoot: string, boot: UmlBoot): 
     kill: () => signalAll('SIGKILL'),
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
+    // The guest asks for its disks over the storage link.
+    plug: async () => {},
+    unplug: async () => {},
   };
 }
 
 function umlArguments(boot: UmlBoot): readonly string[] {
-  const disks = boot.diskFiles.map((file, index) => `ubd${index}=${inside.state}/${file}`);
+  const vector = (link: Link): string =>
+    `transport=tap,ifname=${link.tap},depth=64,gro=1,mac=${link.mac}`;
   return [
     ...['rootfstype=hostfs', `rootflags=${inside.rootOf(boot.suite)}`, 'ro'],
     'init=/quarry/lab/guest/init',
@@ -110,8 +115,8 @@ function umlArguments(boot: UmlBoot): readonly string[] {
     ...['con=null', 'con0=fd:0,fd:1', 'ssl=null', 'ssl0=fd:3', 'quiet'],
     `umid=${boot.name}`,
     `uml_dir=${inside.state}/${boot.name}/`,
-    `vec0:transport=tap,ifname=${boot.tap},depth=64,gro=1,mac=${boot.mac}`,
-    ...disks,
+    `vec0:${vector(boot.network)}`,
+    `vec1:${vector(boot.storage)}`,
     'lab.channel=/dev/ttyS0',
     `lab.project=${inside.project}`,
     `lab.state=${inside.state}/${boot.name}`,

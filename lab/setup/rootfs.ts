@@ -21,6 +21,7 @@ const storagePackages = [
   'multipath-tools',
   'udev',
   'nbd-client',
+  'open-iscsi',
   'fdisk',
   'parted',
   'kmod',
