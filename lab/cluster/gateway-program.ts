@@ -1,0 +1,32 @@
+/**
+ * Runs inside the lab's network and carries connections from a socket in the file system, which
+ * has no network namespace, to any address in there. It speaks HTTP CONNECT and nothing else.
+ */
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+const [socketPath] = process.argv.slice(2);
+if (socketPath === undefined) throw new Error('usage: gateway-program.ts SOCKET');
+
+const server = createServer((_request, response) => response.writeHead(405).end());
+server.on('connect', (request, client: Duplex, head: Buffer) => {
+  const { hostname, port } = new URL(`tcp://${request.url}`);
+  const target = connect(Number(port), hostname);
+  target.once('connect', () => {
+    client.write('HTTP/1.1 200 OK\r\n\r\n');
+    target.write(head);
+    target.pipe(client).pipe(target);
+  });
+  target.on('error', (error) => {
+    // Once the connection stands, what we write would be taken for data.
+    if (target.connecting || target.bytesRead === 0) {
+      client.end(`HTTP/1.1 502 ${error.message.replaceAll(/[^ -~]/g, ' ')}\r\n\r\n`);
+    } else {
+      client.destroy();
+    }
+  });
+  client.on('error', () => target.destroy());
+  client.on('close', () => target.destroy());
+});
+server.listen(socketPath, () => process.stdout.write('ready\n'));
