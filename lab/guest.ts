@@ -55,11 +55,7 @@ export class Guest {
     const boot = { machine, channel };
     this.#boot = boot;
     channel.open();
-    void machine.exited.then((how) => {
-      const { consoleLog } = this.#home;
-      channel.close(new Error(`guest ${this.name} went down (${how}), see ${consoleLog}`));
-      if (this.#boot === boot) this.#boot = undefined;
-    });
+    void this.#watch(boot);
     await this.#untilHello(boot);
     const { spec, address, disks, disksReady } = this.#home;
     await disksReady;
@@ -216,6 +212,14 @@ export class Guest {
     } finally {
       await rm(shared, { force: true });
     }
+  }
+
+  /** A guest that goes down fails everything that still waits for it, at once. */
+  async #watch(boot: Boot): Promise<void> {
+    const how = await boot.machine.exited;
+    const { consoleLog } = this.#home;
+    boot.channel.close(new Error(`guest ${this.name} went down (${how}), see ${consoleLog}`));
+    if (this.#boot === boot) this.#boot = undefined;
   }
 
   async #untilHello(boot: Boot): Promise<void> {

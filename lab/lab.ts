@@ -205,6 +205,7 @@ async function createGuest(
         name: spec.name,
         suite: suiteOf(spec),
         memoryMiB: spec.memoryMiB ?? defaultMemoryMiB,
+        raid6: spec.raid6 ?? false,
         network: linkOf(network, index),
         storage: linkOf(storage, index),
         consoleLog,

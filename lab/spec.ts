@@ -27,6 +27,8 @@ export type GuestSpec = {
   /** LVM looks only at devices listed in its devices file. */
   readonly devicesFile?: boolean;
   readonly suite?: Suite;
+  /** Without it a UML guest boots 0.8 s faster and panics at the first RAID 6 volume. */
+  readonly raid6?: boolean;
   /** More text for /etc/lvm/lvm.conf. */
   readonly lvmConfig?: string;
 };
