@@ -1,6 +1,6 @@
 import type { CommandResult } from '../host/command.ts';
 import { createScratchDirectory } from '../host/owned.ts';
-import { GiB, type Guest, type GuestSpec, type Lab, startLab } from '../index.ts';
+import { type DiskSpec, GiB, type Guest, type GuestSpec, type Lab, startLab } from '../index.ts';
 import type { Progress } from '../setup/entry.ts';
 import { setUpLab } from '../setup/setup.ts';
 import type { ApiClient } from './api-client.ts';
@@ -10,7 +10,7 @@ import type { Gateway } from './gateway.ts';
 import { type KubectlOptions, runKubectl, tryKubectl } from './kubectl.ts';
 import type { ClusterNode } from './node.ts';
 import type { PodObject } from './objects.ts';
-import { describePrograms, findPrograms } from './programs.ts';
+import { findPrograms, mixedVersions, type Programs } from './programs.ts';
 import { readVersions, type Versions } from './versions.ts';
 import type { WaitOptions } from './wait.ts';
 import { type PodName, waitForNode, waitForPod } from './waits.ts';
@@ -23,6 +23,8 @@ export type NodeSpec = Omit<GuestSpec, 'suite'> & {
 export type ClusterSpec = {
   /** How many, named n1 to nN, or each one with its disks. Two unless told otherwise. */
   readonly nodes?: number | readonly NodeSpec[];
+  /** Disks that every node sees. */
+  readonly sharedDisks?: readonly DiskSpec[];
   /** OCI archives on the host that every node gets, besides pause and busybox. */
   readonly images?: readonly string[];
   readonly flags?: ExtraFlags;
@@ -53,6 +55,8 @@ export type Cluster = {
   tryKubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
   apply(objects: readonly object[]): Promise<void>;
   versions(): Promise<Versions>;
+  /** The programs it runs, and where they came from. */
+  readonly programs: Programs;
 
   waitForNode(name: string, options?: WaitOptions): Promise<void>;
   waitForPod(pod: PodName, options?: WaitOptions): Promise<PodObject>;
@@ -80,11 +84,12 @@ export async function startCluster(spec: ClusterSpec = {}): Promise<Cluster> {
   const guestRoot = parts.root('trixie');
   const assetsDirectory = spec.assetsDirectory ?? process.env['KUBEBUILDER_ASSETS'];
   const programs = await findPrograms({
-    assetsDirectory: assetsDirectory === '' ? undefined : assetsDirectory,
+    assetsDirectory: assetsDirectory || undefined,
     guestRoot,
     progress,
   });
-  if (assetsDirectory) describePrograms(programs).forEach(progress);
+  const mixed = assetsDirectory ? await mixedVersions(programs) : undefined;
+  if (mixed !== undefined) progress(mixed);
   const ends: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
@@ -94,9 +99,10 @@ export async function startCluster(spec: ClusterSpec = {}): Promise<Cluster> {
   let where = '';
   try {
     const lab = await startLab({
-      kind: 'uml',
+      kind: 'uml', // what nodes share with the host is a hostfs, see share.ts
       guests: nodes.map(guestSpec),
       progress,
+      sharedDisks: spec.sharedDisks ?? [],
       ...(spec.logDirectory !== undefined && { logDirectory: spec.logDirectory }),
     });
     ends.push(() => lab.stop());
@@ -151,6 +157,7 @@ function clusterOf(parts: ClusterParts, stop: () => Promise<void>): Cluster {
       const list = { apiVersion: 'v1', kind: 'List', items: objects };
       await runKubectl(parts.kubectl, ['apply', '-f', '-'], { stdin: JSON.stringify(list) });
     },
+    programs,
     versions: () => readVersions({ api, gateway, programs, guests: lab.guests }),
     waitForNode: (name, options) => waitForNode(api, node(name), options),
     waitForPod: (pod, options) => waitForPod(api, pod, options),

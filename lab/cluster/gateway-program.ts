@@ -12,19 +12,17 @@ if (socketPath === undefined) throw new Error('usage: gateway-program.ts SOCKET'
 const server = createServer((_request, response) => response.writeHead(405).end());
 server.on('connect', (request, client: Duplex, head: Buffer) => {
   const { hostname, port } = new URL(`tcp://${request.url}`);
-  const target = connect(Number(port), hostname);
-  target.once('connect', () => {
+  let connected = false;
+  const target = connect(Number(port), hostname, () => {
+    connected = true;
     client.write('HTTP/1.1 200 OK\r\n\r\n');
     target.write(head);
     target.pipe(client).pipe(target);
   });
   target.on('error', (error) => {
-    // Once the connection stands, what we write would be taken for data.
-    if (target.connecting || target.bytesRead === 0) {
-      client.end(`HTTP/1.1 502 ${error.message.replaceAll(/[^ -~]/g, ' ')}\r\n\r\n`);
-    } else {
-      client.destroy();
-    }
+    // Once the connection stands, an answer of ours would be taken for data.
+    if (connected) client.destroy();
+    else client.end(`HTTP/1.1 502 ${error.message.replaceAll(/[^ -~]/g, ' ')}\r\n\r\n`);
   });
   client.on('error', () => target.destroy());
   client.on('close', () => target.destroy());

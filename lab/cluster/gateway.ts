@@ -11,6 +11,8 @@ export type Gateway = {
   stop(): Promise<void>;
 };
 
+const connectTimeoutMs = 10_000;
+
 export async function startGateway(namespace: Namespace, socketPath: string): Promise<Gateway> {
   const program = join(import.meta.dirname, 'gateway-program.ts');
   const argv = namespace.enter([process.execPath, program, socketPath]);
@@ -32,8 +34,16 @@ export async function startGateway(namespace: Namespace, socketPath: string): Pr
 function connectThrough(socketPath: string, address: string): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method: 'CONNECT', path: address, agent: false });
-    call.once('error', reject);
+    // A node without power does not even refuse.
+    const timer = setTimeout(() => {
+      call.destroy(new Error(`no connection to ${address} after ${connectTimeoutMs} ms`));
+    }, connectTimeoutMs);
+    call.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
     call.once('connect', (response, socket) => {
+      clearTimeout(timer);
       if (response.statusCode === 200) {
         resolve(socket);
         return;

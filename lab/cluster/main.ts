@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { GiB } from '../index.ts';
 import { checkCluster } from './check.ts';
-import { type Cluster, type NodeSpec, startCluster } from './index.ts';
+import { type Cluster, describePrograms, type NodeSpec, startCluster } from './index.ts';
 
 const usage = `usage: node lab/cluster/main.ts [up | check] [flags]
 
@@ -29,7 +29,12 @@ const { positionals, values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) console.error(cause.message);
+  process.exitCode = 1;
+}
 
 async function main(): Promise<number> {
   const [command = 'up', ...rest] = positionals;
@@ -57,14 +62,19 @@ async function show(cluster: Cluster): Promise<void> {
   for (const [name, version] of Object.entries(await cluster.versions())) {
     console.log(`${name.padEnd(16)} ${version}`);
   }
+  for (const line of describePrograms(cluster.programs))
+    console.log(`${'from'.padEnd(16)} ${line}`);
   console.log(`${'kubeconfig'.padEnd(16)} ${cluster.kubeconfig}`);
   console.log(`${'kubectl'.padEnd(16)} ${cluster.kubectlCommand} get pods --all-namespaces`);
   console.log(`${'logs'.padEnd(16)} ${cluster.lab.logDirectory}`);
 }
 
 async function untilTold(cluster: Cluster): Promise<void> {
-  console.log(`\nrun the kubectl above while this runs, for example to see the API at`);
-  console.log(`${cluster.apiServer}, which has a network of its own; Ctrl-C ends everything`);
+  console.log(
+    `\nthe API server is ${cluster.apiServer} in a network of its own, so use the kubectl`,
+  );
+  console.log('above or run programs there with: nsenter --net=NETWORK COMMAND, where NETWORK is');
+  console.log(`${cluster.lab.namespace.networkPath}; Ctrl-C ends everything`);
   // Without a timer nothing would keep this process here.
   const stay = setInterval(() => {}, 60_000);
   await new Promise<void>((resolve) => {

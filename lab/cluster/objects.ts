@@ -31,6 +31,7 @@ export type PodObject = {
     readonly containerStatuses?: readonly {
       readonly name: string;
       readonly ready: boolean;
+      readonly restartCount: number;
       readonly state: unknown;
     }[];
   };

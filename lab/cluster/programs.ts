@@ -1,5 +1,6 @@
 import { access, constants } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { runCommand } from '../host/command.ts';
 import type { Progress } from '../setup/entry.ts';
 import { ensureKube, type KubeBuild } from './kube-build.ts';
 
@@ -42,7 +43,7 @@ export async function findPrograms(request: {
   const given = new Map<ProgramName, Program>();
   if (assetsDirectory !== undefined) {
     for (const name of [...kubePrograms, 'etcd', 'kubectl'] as const) {
-      const path = join(assetsDirectory, name);
+      const path = join(resolve(assetsDirectory), name);
       const source = 'KUBEBUILDER_ASSETS';
       if (await isExecutable(path)) given.set(name, { path, words: [], source });
     }
@@ -74,6 +75,19 @@ export function describePrograms(programs: Programs): readonly string[] {
     bySource.set(source, [...(bySource.get(source) ?? []), name]);
   }
   return [...bySource].map(([source, names]) => `${names.join(', ')}: ${source}`);
+}
+
+/** A warning when given and built programs are of different releases: not all of them get along. */
+export async function mixedVersions(programs: Programs): Promise<string | undefined> {
+  const versions = new Map<string, string>();
+  for (const name of kubePrograms) {
+    const { path, words } = programs[name];
+    const said = (await runCommand([path, ...words, '--version'])).trim();
+    versions.set(name, said.replace('Kubernetes ', ''));
+  }
+  if (new Set(versions.values()).size === 1) return undefined;
+  const list = [...versions].map(([name, version]) => `${name} ${version}`);
+  return `MIXED VERSIONS, which may not work together: ${list.join(', ')}`;
 }
 
 function builtProgram(built: KubeBuild | undefined, name: KubeProgram): Program {

@@ -16,8 +16,9 @@ export async function waitForNode(
   const bootId = (await node.guest.sh('cat /proc/sys/kernel/random/boot_id')).trim();
   const look = async (): Promise<Look<true>> => {
     await node.check();
-    const object = await api.get<NodeObject>(`/api/v1/nodes/${node.name}`);
-    if (object === undefined) return { missing: 'not registered' };
+    const seen = await lookAt<NodeObject>(api, `/api/v1/nodes/${node.name}`);
+    if ('missing' in seen) return seen;
+    const object = seen.found;
     if (object.status.nodeInfo.bootID !== bootId) return { missing: 'no word since it booted' };
     const ready = conditionOf(object, 'Ready');
     return ready?.status === 'True' ? { found: true } : { missing: ready?.message ?? 'no status' };
@@ -34,8 +35,8 @@ export async function waitForServiceAccounts(
   const look = async (): Promise<Look<true>> => {
     await plane.check();
     const path = '/api/v1/namespaces/default/serviceaccounts/default';
-    const account = await api.get<object>(path);
-    return account === undefined ? { missing: 'none yet' } : { found: true };
+    const seen = await lookAt<object>(api, path);
+    return 'missing' in seen ? seen : { found: true };
   };
   await waitUntil('the default service account exists', look, options);
 }
@@ -49,8 +50,9 @@ export async function waitForPod(
 ): Promise<PodObject> {
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
   const look = async (): Promise<Look<PodObject>> => {
-    const pod = await api.get<PodObject>(path);
-    if (pod === undefined) return { missing: 'no such pod' };
+    const seen = await lookAt<PodObject>(api, path);
+    if ('missing' in seen) return seen;
+    const pod = seen.found;
     const { phase, conditions, containerStatuses } = pod.status;
     if (phase === 'Failed' || phase === 'Succeeded') {
       throw new Error(`pod ${name} is ${phase}, not Ready: ${JSON.stringify(pod.status)}`);
@@ -60,4 +62,14 @@ export async function waitForPod(
     return { missing: JSON.stringify({ phase, why, containerStatuses }) };
   };
   return waitUntil(`pod ${namespace}/${name} is Ready`, look, options);
+}
+
+/** An API server that is away for a moment is one more reason to wait. */
+async function lookAt<T>(api: ApiClient, path: string): Promise<Look<T>> {
+  try {
+    const found = await api.get<T>(path);
+    return found === undefined ? { missing: `there is no ${path}` } : { found };
+  } catch (error) {
+    return { missing: String(error) };
+  }
 }
