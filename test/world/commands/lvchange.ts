@@ -1,0 +1,133 @@
+import { type Arguments, isOutcome, option, values } from '../argv.ts';
+import type { Mishap } from '../faults.ts';
+import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
+import { cowSnapshotsOf, type Lv, type Strand, thinVolumesOf } from '../model.ts';
+import { selects } from '../select.ts';
+import { type Outcome, Voice } from '../text.ts';
+
+export const lvchangeOptions = {
+  activate: 'value',
+  ignoreactivationskip: 'flag',
+  addtag: 'value',
+  deltag: 'value',
+  select: 'value',
+  yes: 'flag',
+} as const;
+
+export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
+  const voice = new Voice();
+  const [vgName = '', lvName = ''] = (parsed.words[0] ?? '').split('/');
+  const vg = vgToChange(machine, vgName, voice, { mayBePartial: true });
+  if (isOutcome(vg)) return vg;
+  const lv = machine.findLv(vg, lvName);
+  if (lv === undefined) return voice.fail(`Failed to find logical volume "${vgName}/${lvName}"`);
+  const selection = option(parsed, 'select');
+  if (selection !== undefined && !selects(machine, selection, lv)) return voice.end();
+  const activate = option(parsed, 'activate');
+  if (activate !== undefined) {
+    return changeActivation(machine, lv, activate.includes('y'), { voice, mishap });
+  }
+  return changeTags(machine, lv, parsed, voice);
+}
+
+function changeActivation(
+  machine: Machine,
+  lv: Lv,
+  wanted: boolean,
+  { voice, mishap }: { readonly voice: Voice; readonly mishap: Mishap | undefined },
+): Outcome {
+  const name = `${lv.vg.name}/${lv.name}`;
+  if (!wanted) {
+    if (lv.users.size > 0) return voice.fail(`Logical volume ${name} in use.`);
+    deactivate(lv);
+    return voice.end();
+  }
+  if (isUnusable(machine, lv)) {
+    return voice.fail(
+      `Refusing activation of partial LV ${name}.  Use '--activationmode partial' to override.`,
+    );
+  }
+  if (mishap === 'activation-fails') {
+    return voice.fail(`Failed to activate ${name}.`);
+  }
+  activate(lv);
+  return voice.end();
+}
+
+/** A CoW snapshot and its origin are awake or asleep together; a thin volume wakes its pool. */
+export function activate(lv: Lv): void {
+  const together = family(lv);
+  for (const member of together) {
+    member.isActive = true;
+    member.activeExtents = member.extents;
+  }
+  if (lv.body.kind === 'thin') lv.body.pool.isActive = true;
+}
+
+export function deactivate(lv: Lv): void {
+  for (const member of family(lv)) {
+    member.isActive = false;
+    member.isSuspended = false;
+  }
+}
+
+function family(lv: Lv): readonly Lv[] {
+  const origin = lv.body.kind === 'cow' ? lv.body.origin : lv;
+  return [origin, ...cowSnapshotsOf(origin)];
+}
+
+function changeTags(machine: Machine, lv: Lv, parsed: Arguments, voice: Voice): Outcome {
+  const duplicates = refuseDuplicates(machine, lv.vg, voice);
+  if (duplicates !== undefined) return duplicates;
+  const removed = new Set(values(parsed, 'deltag'));
+  const kept = lv.tags.filter((tag) => !removed.has(tag));
+  const before = lv.tags;
+  lv.tags = [...new Set([...kept, ...values(parsed, 'addtag')])];
+  const refusal = machine.metadataRefusal(lv.vg, voice);
+  if (refusal !== undefined) {
+    lv.tags = before;
+    return refusal;
+  }
+  machine.commit(lv.vg);
+  return voice.say(`Logical volume ${lv.vg.name}/${lv.name} changed.`).end();
+}
+
+/** Is data lost with the devices that are away? RAIDs live on as long as they can. */
+export function isUnusable(machine: Machine, lv: Lv): boolean {
+  const { body } = lv;
+  const isLost = (strand: Strand) =>
+    strand.segments.some((segment) => segment.areas.some((area) => machine.isMissing(area.pv)));
+  switch (body.kind) {
+    case 'plain':
+      return isLost(body.strand);
+    case 'cow':
+      return isLost(body.strand) || isUnusable(machine, body.origin);
+    case 'pool':
+      return isLost(body.data) || isLost(body.metadata);
+    case 'thin':
+      return isUnusable(machine, body.pool);
+    case 'raid': {
+      const lost = body.images.filter((image) => isLost(image)).length;
+      return lost > spareImages(lv);
+    }
+  }
+}
+
+export function spareImages(lv: Lv): number {
+  switch (lv.type) {
+    case 'raid1':
+      return lv.copies - 1;
+    case 'raid4':
+    case 'raid5':
+    case 'raid10':
+      return 1;
+    case 'raid6':
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+export function hasActiveThins(pool: Lv): boolean {
+  return thinVolumesOf(pool).some((thin) => thin.isActive);
+}

@@ -1,0 +1,225 @@
+import { type Arguments, isOutcome, option, sizeOption, values } from '../argv.ts';
+import { nothing } from '../content.ts';
+import type { Mishap } from '../faults.ts';
+import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
+import { freeExtents, type Lv, type LvType, type RaidBody, type Vg } from '../model.ts';
+import { displaySize, type Outcome, Voice } from '../text.ts';
+import {
+  columnsOf,
+  findRoom,
+  growPlain,
+  growRaid,
+  isRaid,
+  isShortage,
+  newLv,
+  newStrand,
+  parityOf,
+  type Shape,
+} from '../volumes.ts';
+import { createCowSnapshot } from './cow.ts';
+import { createThin, createThinPool, createThinSnapshot } from './thin.ts';
+import { overprovisioned } from './thin-warnings.ts';
+import { sortedTags } from './volume-groups.ts';
+
+export const lvcreateOptions = {
+  yes: 'flag',
+  type: 'value',
+  stripes: 'value',
+  mirrors: 'value',
+  stripesize: 'value',
+  size: 'value',
+  virtualsize: 'value',
+  wipesignatures: 'value',
+  zero: 'value',
+  thinpool: 'value',
+  name: 'value',
+  addtag: 'value',
+  chunksize: 'value',
+  poolmetadatasize: 'value',
+  poolmetadataspare: 'value',
+  snapshot: 'flag',
+  setactivationskip: 'value',
+  permission: 'value',
+  nosync: 'flag',
+  readahead: 'value',
+  regionsize: 'value',
+} as const;
+
+/** What every kind of lvcreate needs, once its arguments were found good. */
+export type Creation = {
+  readonly machine: Machine;
+  readonly parsed: Arguments;
+  readonly voice: Voice;
+  readonly vg: Vg;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly isReadOnly: boolean;
+  readonly mishap: Mishap | undefined;
+};
+
+export function lvcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
+  const voice = new Voice();
+  for (const size of ['size', 'virtualsize', 'chunksize', 'poolmetadatasize', 'stripesize']) {
+    const value = sizeOption(parsed, size);
+    if (typeof value === 'object') return value;
+  }
+  const type = option(parsed, 'type') ?? (parsed.options.has('snapshot') ? 'snapshot' : 'linear');
+  if (type === 'thin-pool' && parsed.options.has('wipesignatures')) {
+    voice.complain('Option --wipesignatures is unsupported with thin pools.');
+    return voice.complain("Run `lvcreate --help' for more information.").end(3);
+  }
+  const [target = ''] = parsed.words;
+  const [vgName = '', originName] = target.split('/');
+  const vg = vgToChange(machine, vgName, voice);
+  if (isOutcome(vg)) return vg;
+  const creation: Creation = {
+    machine,
+    parsed,
+    voice,
+    vg,
+    name: option(parsed, 'name') ?? freeName(vg),
+    tags: sortedTags(values(parsed, 'addtag')),
+    isReadOnly: option(parsed, 'permission') === 'r',
+    mishap,
+  };
+  return create(creation, type, originName);
+}
+
+function create(creation: Creation, type: string, originName: string | undefined): Outcome {
+  switch (type) {
+    case 'thin':
+      return createThin(creation);
+    case 'thin-pool':
+      return createThinPool(creation);
+    case 'snapshot':
+      return createSnapshot(creation, originName ?? '');
+    default:
+      return createThick(creation, type as LvType);
+  }
+}
+
+function createSnapshot(creation: Creation, originName: string): Outcome {
+  const { vg, voice, parsed, machine } = creation;
+  const origin = machine.findLv(vg, originName);
+  if (origin === undefined) {
+    return voice.fail(`Snapshot origin LV ${originName} not found in Volume group ${vg.name}.`);
+  }
+  const isThin = origin.type === 'thin' && !parsed.options.has('size');
+  return isThin ? createThinSnapshot(creation, origin) : createCowSnapshot(creation, origin);
+}
+
+function createThick(creation: Creation, type: LvType): Outcome {
+  const { machine, parsed, voice, vg, name } = creation;
+  const shape = shapeOf(parsed, type);
+  if (shape.stripes > 1 && !parsed.options.has('stripesize') && shape.type !== 'raid1') {
+    voice.say('Using default stripesize 64.00 KiB.');
+  }
+  const extents = wholeExtents(creation, 'size', shape);
+  const taken = refuseName(creation);
+  if (taken !== undefined) return taken;
+  const free = freeExtents(vg);
+  if (extents > free) {
+    return voice.fail(
+      `Volume group "${vg.name}" has insufficient free space (${free} extents): ${extents} required.`,
+    );
+  }
+  const duplicates = refuseDuplicates(machine, vg, voice);
+  if (duplicates !== undefined) return duplicates;
+  const found = findRoom(vg, name, shape, extents, []);
+  if (isShortage(found)) return voice.fail(found.message);
+  const { tags, isReadOnly } = creation;
+  const body = isRaid(shape.type) ? raidBody(machine, shape, extents, vg) : plainBody(machine);
+  const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
+  if (body.kind === 'raid') growRaid(body.images, body.metas, found, columnsOf(shape));
+  else growPlain(body.strand, found);
+  return settle(creation, lv, isRaid(shape.type) ? 2 : 1);
+}
+
+/** Writes the metadata, wakes the volume and says so; or leaves what a mishap leaves. */
+export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
+  const { machine, vg, voice, mishap } = creation;
+  vg.lvs.push(lv);
+  const refusal = machine.metadataRefusal(vg, voice);
+  if (refusal !== undefined) {
+    machine.drop(lv);
+    return refusal;
+  }
+  machine.commit(vg, commits);
+  for (const line of overprovisioned(lv)) voice.complain(line);
+  if (mishap === 'activation-fails') {
+    lv.isActive = false;
+    voice.complain(`Failed to activate new LV ${vg.name}/${lv.name}.`);
+    return voice.end(5);
+  }
+  // Fresh extents hold what their last owner left; wiping and zeroing hide it from probes.
+  lv.content = lv.body.kind === 'plain' || lv.body.kind === 'raid' ? nothing : lv.content;
+  return voice.say(`Logical volume "${lv.name}" created.`).end();
+}
+
+export function refuseName({ machine, vg, name, voice }: Creation): Outcome | undefined {
+  if (machine.findLv(vg, name) === undefined) return undefined;
+  return voice.fail(`Logical Volume "${name}" already exists in volume group "${vg.name}"`);
+}
+
+/** A size in extents, rounded the way LVM rounds it and with what it says about that. */
+export function wholeExtents(
+  { parsed, voice, vg }: Creation,
+  name: string,
+  shape: Pick<Shape, 'type' | 'stripes'> = { type: 'linear', stripes: 1 },
+): number {
+  const bytes = sizeOption(parsed, name);
+  const wanted = typeof bytes === 'number' ? bytes : 0;
+  const extents = Math.ceil(wanted / vg.extentBytes);
+  if (wanted % vg.extentBytes !== 0) {
+    voice.say(`Rounding up size to full physical extent ${displaySize(extents * vg.extentBytes)}`);
+  }
+  return roundToStripes(voice, vg, extents, columnsOf(shape));
+}
+
+export function roundToStripes(voice: Voice, vg: Vg, extents: number, columns: number): number {
+  const rounded = Math.ceil(extents / columns) * columns;
+  if (rounded !== extents) {
+    const shown = (count: number) => `${displaySize(count * vg.extentBytes)} (${count} extents)`;
+    voice.say(`Rounding size ${shown(extents)} up to stripe boundary size ${shown(rounded)}.`);
+  }
+  return rounded;
+}
+
+function shapeOf(parsed: Arguments, type: LvType): Shape {
+  const stripes = Number(option(parsed, 'stripes') ?? 1);
+  const mirrors = Number(
+    option(parsed, 'mirrors') ?? (type === 'raid1' || type === 'raid10' ? 1 : 0),
+  );
+  const stripeBytes = sizeOption(parsed, 'stripesize') ?? 64 * 1024;
+  return {
+    type: type === 'striped' && stripes === 1 ? 'linear' : type,
+    stripes,
+    copies: mirrors + 1,
+    stripeBytes: typeof stripeBytes === 'number' ? stripeBytes : 0,
+  };
+}
+
+function plainBody(machine: Machine) {
+  return { kind: 'plain', strand: newStrand(machine) } as const;
+}
+
+function raidBody(machine: Machine, shape: Shape, extents: number, vg: Vg): RaidBody {
+  const count = shape.stripes * shape.copies + parityOf(shape.type);
+  const strands = () => Array.from({ length: count }, () => newStrand(machine));
+  const fromMs = machine.clock.nowMs();
+  const gib = (extents * vg.extentBytes) / 1024 ** 3;
+  return {
+    kind: 'raid',
+    images: strands(),
+    metas: strands(),
+    sync: { fromMs, untilMs: fromMs + gib * machine.syncMsPerGiB },
+    failed: new Set(),
+  };
+}
+
+function freeName(vg: Vg): string {
+  for (let index = 0; ; index += 1) {
+    const name = `lvol${index}`;
+    if (!vg.lvs.some((lv) => lv.name === name)) return name;
+  }
+}

@@ -1,0 +1,108 @@
+import { allocate, isShortage } from '../allocate.ts';
+import { option, sizeOption } from '../argv.ts';
+import { refuseDuplicates } from '../machine.ts';
+import { type Lv, poolBody, strandExtents, thinVolumesOf } from '../model.ts';
+import { displaySize, type Outcome } from '../text.ts';
+import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
+import { type Creation, refuseName, settle, wholeExtents } from './lvcreate.ts';
+
+const plain: Shape = { type: 'linear', stripes: 1, copies: 1, stripeBytes: 0 };
+
+export function createThinPool(creation: Creation): Outcome {
+  const { machine, parsed, voice, vg, name } = creation;
+  const chunk = sizeOption(parsed, 'chunksize');
+  const chunkBytes = typeof chunk === 'number' ? chunk : 64 * 1024;
+  const addressable = chunkBytes * 254 * 1024 ** 2;
+  voice.say(
+    `Thin pool volume with chunk size ${displaySize(chunkBytes)} can address at most ` +
+      `${displaySize(addressable)} of data.`,
+  );
+  const extents = wholeExtents(creation, 'size');
+  const metadata = Math.max(1, wholeExtents(creation, 'poolmetadatasize'));
+  const taken = refuseName(creation);
+  if (taken !== undefined) return taken;
+  const duplicates = refuseDuplicates(machine, vg, voice);
+  if (duplicates !== undefined) return duplicates;
+  const spare =
+    option(parsed, 'poolmetadataspare') === 'n' ? undefined : growSpare(creation, metadata);
+  if (spare !== undefined && typeof spare === 'object') return spare;
+  const found = allocate(vg, { name, areas: 1, parity: 0, multiple: 1, extents, log: metadata });
+  if (isShortage(found)) return voice.fail(found.message);
+  const body = {
+    kind: 'pool' as const,
+    data: newStrand(machine),
+    metadata: newStrand(machine),
+    chunkBytes,
+    isOutOfData: false,
+    transaction: 0,
+  };
+  growPlain(body.data, found);
+  if (found.log !== undefined) appendSegment(body.metadata, metadata, [found.log]);
+  const shape: Shape = { ...plain, type: 'thin-pool' };
+  const { tags, isReadOnly } = creation;
+  return settle(creation, newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body }), 2);
+}
+
+/** The spare must be as large as the largest pool's metadata; it is made or grown first. */
+export function growSpare(
+  { machine, vg, voice }: Pick<Creation, 'machine' | 'vg' | 'voice'>,
+  extents: number,
+): Outcome | undefined {
+  const present = vg.spare === undefined ? 0 : strandExtents(vg.spare);
+  if (present >= extents) return undefined;
+  const strand = vg.spare ?? newStrand(machine);
+  const found = findRoom(vg, 'lvol0_pmspare', plain, extents - present, [strand]);
+  if (isShortage(found)) return voice.fail(found.message);
+  growPlain(strand, found);
+  vg.spare = strand;
+  machine.commit(vg);
+  return undefined;
+}
+
+export function createThin(creation: Creation): Outcome {
+  const { machine, parsed, voice, vg, name } = creation;
+  const poolName = option(parsed, 'thinpool') ?? '';
+  const pool = machine.findLv(vg, poolName);
+  if (pool === undefined) {
+    return voice.fail(`Pool ${poolName} not found in Volume group ${vg.name}.`);
+  }
+  if (pool.body.kind !== 'pool') {
+    return voice.fail(`Logical volume ${vg.name}/${poolName} is not a thin pool.`);
+  }
+  const extents = wholeExtents(creation, 'virtualsize');
+  const refusal = refuseName(creation) ?? refuseDuplicates(machine, vg, voice);
+  if (refusal !== undefined) return refusal;
+  const deviceId = nextDeviceId(pool);
+  const body = { kind: 'thin' as const, pool, origin: undefined, map: [], deviceId };
+  const { tags, isReadOnly } = creation;
+  const shape: Shape = { ...plain, type: 'thin' };
+  const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
+  pool.isActive = true;
+  return settle(creation, lv, 2);
+}
+
+export function createThinSnapshot(creation: Creation, origin: Lv): Outcome {
+  const { machine, parsed, voice, vg, name } = creation;
+  if (origin.body.kind !== 'thin') return voice.fail(`${origin.name} is not a thin volume.`);
+  const refusal = refuseName(creation) ?? refuseDuplicates(machine, vg, voice);
+  if (refusal !== undefined) return refusal;
+  const { pool, map } = origin.body;
+  const body = { kind: 'thin' as const, pool, origin, map, deviceId: nextDeviceId(pool) };
+  const { extents } = origin;
+  const { tags, isReadOnly } = creation;
+  const shape: Shape = { ...plain, type: 'thin' };
+  const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
+  lv.content = origin.content;
+  lv.skipsActivation = option(parsed, 'setactivationskip') !== 'n';
+  if (lv.skipsActivation) lv.isActive = false;
+  return settle(creation, lv, 2);
+}
+
+function nextDeviceId(pool: Lv): number {
+  poolBody(pool).transaction += 1;
+  return 1 + Math.max(0, ...thinVolumesOf(pool).map(deviceIdOf));
+}
+
+function deviceIdOf(lv: Lv): number {
+  return lv.body.kind === 'thin' ? lv.body.deviceId : 0;
+}

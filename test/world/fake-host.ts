@@ -1,0 +1,117 @@
+import { OperationError } from '../../src/base/failures.ts';
+import type { DeviceLink, Host, Running, Signal } from '../../src/engine/ports.ts';
+import type { Command } from '../../src/lvm/command.ts';
+import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
+import { isOpenByLvm, lvAt } from './commands/devices.ts';
+import { isInUse, type Machine } from './machine.ts';
+import { never, type ProcessTable } from './process-table.ts';
+import { mountInfo, swaps } from './reports/block-devices.ts';
+
+/**
+ * The door to a fake machine for one life of a process. Once that process has died nothing comes
+ * through it any more: promises stay open for ever, as they do in a process that is gone.
+ */
+export class FakeHost implements Host {
+  readonly #machine: Machine;
+  readonly #processes: ProcessTable;
+  readonly #files: ReadonlyMap<string, string>;
+  readonly #deathWatchers: (() => void)[] = [];
+  #isDead = false;
+
+  constructor(
+    machine: Machine,
+    processes: ProcessTable,
+    files: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#machine = machine;
+    this.#processes = processes;
+    this.#files = files;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** The process ends here and now. Commands it started go on without it. */
+  die(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    for (const tell of this.#deathWatchers) tell();
+  }
+
+  /** For whoever starts the process again. */
+  onDeath(tell: () => void): void {
+    this.#deathWatchers.push(tell);
+  }
+
+  start(command: Command, signal?: Signal): Running {
+    if (this.#isDead) return { result: never(), gone: never() };
+    if (signal?.aborted === true) {
+      const message = `${command.argv.join(' ')}: the caller stopped waiting before it started`;
+      const result = Promise.reject(new OperationError('Cancelled', message));
+      result.catch(() => undefined);
+      return { result, gone: Promise.resolve() };
+    }
+    const running = this.#processes.start(command, signal, () => this.die());
+    return { result: this.#whileAlive(running.result), gone: this.#whileAlive(running.gone) };
+  }
+
+  async exclusiveOpen(path: string): Promise<'free' | 'busy' | 'unknown'> {
+    await this.#shortly();
+    const device = this.#machine.device(path);
+    if (device === undefined) {
+      const lv = lvAt(this.#machine, path);
+      if (lv === undefined) return 'unknown';
+      return lv.users.size > 0 ? 'busy' : 'free';
+    }
+    if (device.isBroken) return 'unknown';
+    const all = [device, ...device.partitions];
+    return all.some((item) => isInUse(item) || isOpenByLvm(this.#machine, item)) ? 'busy' : 'free';
+  }
+
+  async links(directory: string): Promise<readonly DeviceLink[]> {
+    await this.#shortly();
+    const below = directory.endsWith('/') ? directory : `${directory}/`;
+    return this.#machine
+      .present()
+      .flatMap((device) =>
+        device.links
+          .filter((link) => link.startsWith(below))
+          .map((link) => ({ link, device: device.path })),
+      );
+  }
+
+  async readText(path: string): Promise<string> {
+    await this.#shortly();
+    const text = this.#procFile(path) ?? this.#files.get(path);
+    if (text !== undefined) return text;
+    throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), {
+      code: 'ENOENT',
+    });
+  }
+
+  #procFile(path: string): string | undefined {
+    if (path === mountsPath) return mountInfo(this.#machine);
+    return path === swapsPath ? swaps(this.#machine) : undefined;
+  }
+
+  async #shortly(): Promise<void> {
+    if (this.#isDead) return never();
+    await this.#whileAlive(this.#machine.clock.sleep(1));
+  }
+
+  #whileAlive<T>(promise: Promise<T>): Promise<T> {
+    const passed = new Promise<T>((resolve, reject) => {
+      promise.then(
+        (value) => {
+          if (!this.#isDead) resolve(value);
+        },
+        (error: unknown) => {
+          if (!this.#isDead) reject(error);
+        },
+      );
+    });
+    passed.catch(() => undefined);
+    return passed;
+  }
+}

@@ -1,0 +1,199 @@
+import { releaseSegments } from './allocate.ts';
+import type { Chance } from './chance.ts';
+import type { FakeClock } from './clock.ts';
+import { holdsData } from './content.ts';
+import { metadataBytesOf, metadataRoomOf } from './metadata-size.ts';
+import { type Device, type Lv, type Pv, strandsOf, type Vg } from './model.ts';
+import type { Outcome, Voice } from './text.ts';
+
+/** The disks and the kernel of one fake machine, and what became of what was on them. */
+export class Machine {
+  readonly clock: FakeClock;
+  readonly chance: Chance;
+  readonly devices: Device[];
+  vgs: Vg[] = [];
+  readonly destroyed: Destruction[] = [];
+  /** How long initial RAID synchronisation takes for each GiB. */
+  syncMsPerGiB = 2_000;
+  #stamp = 0;
+  #minor = 0;
+
+  constructor(parts: {
+    readonly clock: FakeClock;
+    readonly chance: Chance;
+    readonly devices: Device[];
+  }) {
+    this.clock = parts.clock;
+    this.chance = parts.chance;
+    this.devices = parts.devices;
+  }
+
+  /** Never used before: two writes are equal only if one was copied from the other. */
+  nextStamp(): number {
+    this.#stamp += 1;
+    return this.#stamp;
+  }
+
+  nextMinor(): number {
+    this.#minor += 1;
+    return this.#minor - 1;
+  }
+
+  /** All devices that can be seen, partitions too. */
+  present(): readonly Device[] {
+    return this.devices
+      .filter((device) => device.isPresent)
+      .flatMap((device) => [device, ...device.partitions]);
+  }
+
+  device(path: string): Device | undefined {
+    return this.present().find((device) => device.path === path || device.links.includes(path));
+  }
+
+  /** The devices that carry a PV; more than one means a copy or a second path. */
+  devicesOf(pvUuid: string): readonly Device[] {
+    return this.present().filter((device) => device.label?.pvUuid === pvUuid);
+  }
+
+  deviceOf(pv: Pv): Device | undefined {
+    const found = this.devicesOf(pv.uuid);
+    return found.find((device) => device.path === pv.device) ?? found[0];
+  }
+
+  isMissing(pv: Pv): boolean {
+    return pv.isFlaggedMissing || this.deviceOf(pv) === undefined;
+  }
+
+  /** A group is only known while one of its devices is there to tell of it. */
+  visibleVgs(): readonly Vg[] {
+    return this.vgs.filter((vg) => vg.pvs.some((pv) => this.deviceOf(pv) !== undefined));
+  }
+
+  findVg(name: string): Vg | undefined {
+    return this.visibleVgs().find((vg) => vg.name === name);
+  }
+
+  findLv(vg: Vg, name: string): Lv | undefined {
+    return vg.lvs.find((lv) => lv.name === name);
+  }
+
+  vgOfPv(pvUuid: string): Vg | undefined {
+    return this.vgs.find((vg) => vg.pvs.some((pv) => pv.uuid === pvUuid));
+  }
+
+  missingPvs(vg: Vg): readonly Pv[] {
+    return vg.pvs.filter((pv) => this.isMissing(pv));
+  }
+
+  /** Writes the metadata; each time LVM does so the sequence rises. */
+  commit(vg: Vg, times = 1): void {
+    vg.sequence += times;
+    for (const pv of vg.pvs) if (this.deviceOf(pv) === undefined) pv.isFlaggedMissing = true;
+  }
+
+  /** Why the metadata of a group cannot be written with so much more in it. */
+  metadataRefusal(vg: Vg, voice: Voice): Outcome | undefined {
+    const needed = metadataBytesOf(vg);
+    const room = metadataRoomOf(vg);
+    if (needed <= room) return undefined;
+    const [pv] = vg.pvs;
+    voice.complain(
+      `VG ${vg.name} metadata on ${pv?.device} (${needed} bytes) too large for circular buffer ` +
+        `(${room * 2} bytes with ${needed} used)`,
+    );
+    voice.complain(`WARNING: Failed to write an MDA of VG ${vg.name}.`);
+    return voice.fail(`Failed to write VG ${vg.name}.`);
+  }
+
+  /** Takes a volume and its extents away. */
+  drop(lv: Lv): void {
+    for (const { strand } of strandsOf(lv)) releaseSegments(strand.segments);
+    lv.vg.lvs = lv.vg.lvs.filter((other) => other !== lv);
+    lv.isActive = false;
+    for (const other of lv.vg.lvs) {
+      if (other.body.kind === 'thin' && other.body.origin === lv) other.body.origin = undefined;
+    }
+  }
+
+  recordLv(deed: Destruction['deed'], lv: Lv): void {
+    this.destroyed.push({
+      deed,
+      what: `${lv.vg.name}/${lv.name}`,
+      uuid: lv.uuid,
+      heldData: holdsData(lv.content),
+      wasInUse: lv.users.size > 0,
+      tags: [...lv.tags],
+      atMs: this.clock.nowMs(),
+    });
+  }
+
+  recordDevice(deed: Destruction['deed'], device: Device, uuid: string): void {
+    this.destroyed.push({
+      deed,
+      what: device.path,
+      uuid,
+      heldData: holdsData(device.content),
+      wasInUse: isInUse(device),
+      tags: [],
+      atMs: this.clock.nowMs(),
+    });
+  }
+}
+
+/** One thing that is gone for good, and whether anybody could miss it. */
+export type Destruction = {
+  readonly deed: 'wipefs' | 'lvremove' | 'vgremove' | 'pvremove' | 'vgreduce' | 'overwrite';
+  readonly what: string;
+  readonly uuid: string;
+  readonly heldData: boolean;
+  readonly wasInUse: boolean;
+  readonly tags: readonly string[];
+  readonly atMs: number;
+};
+
+export function isInUse(device: Device): boolean {
+  return device.mountPoints.length > 0 || device.isSwap || device.isHeld;
+}
+
+/** The group a changing command names, with LVM's warnings said; or why it cannot be changed. */
+export function vgToChange(
+  machine: Machine,
+  name: string,
+  voice: Voice,
+  options: { readonly mayBePartial: boolean } = { mayBePartial: false },
+): Vg | Outcome {
+  const vg = machine.findVg(name);
+  if (vg === undefined) {
+    voice.complain(`Volume group "${name}" not found`);
+    return voice.fail(`Cannot process volume group ${name}`);
+  }
+  warnOfMissing(machine, vg, voice);
+  if (vg.isExported) {
+    voice.complain(`Volume group ${name} is exported`);
+    return voice.fail(`Cannot process volume group ${name}`);
+  }
+  if (machine.missingPvs(vg).length > 0 && !options.mayBePartial) {
+    voice.complain(`Cannot change VG ${name} while PVs are missing.`);
+    voice.complain('See vgreduce --removemissing and vgextend --restoremissing.');
+    return voice.fail(`Cannot process volume group ${name}`);
+  }
+  return vg;
+}
+
+export function refuseDuplicates(machine: Machine, vg: Vg, voice: Voice): Outcome | undefined {
+  if (!vg.pvs.some((pv) => machine.devicesOf(pv.uuid).length > 1)) return undefined;
+  return voice.fail(`Cannot update volume group ${vg.name} with duplicate PV devices.`);
+}
+
+export function warnOfMissing(machine: Machine, vg: Vg, voice: Voice): void {
+  for (const line of missingWarnings(machine, vg)) voice.complain(line);
+}
+
+export function missingWarnings(machine: Machine, vg: Vg): readonly string[] {
+  return machine
+    .missingPvs(vg)
+    .flatMap((pv) => [
+      `WARNING: Couldn't find device with uuid ${pv.uuid}.`,
+      `WARNING: VG ${vg.name} is missing PV ${pv.uuid} (last written to ${pv.device}).`,
+    ]);
+}

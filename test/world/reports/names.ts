@@ -1,0 +1,15 @@
+import { dmName } from '../../../src/core/names.ts';
+import type { Lv } from '../model.ts';
+
+export function dmNameOf(lv: Lv, suffix = ''): string {
+  return dmName(lv.vg.name, `${lv.name}${suffix}`);
+}
+
+export function mapperPath(lv: Lv): string {
+  return `/dev/mapper/${dmNameOf(lv)}`;
+}
+
+/** UUIDs as device-mapper knows them: both LVM identities without hyphens. */
+export function dmUuid(vgUuid: string, lvUuid: string): string {
+  return `LVM-${vgUuid.replaceAll('-', '')}${lvUuid.replaceAll('-', '')}`;
+}
