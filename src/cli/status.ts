@@ -91,7 +91,7 @@ function lvState(lv: ObservedLv): string {
   const owner = isOurs(lv.tags) ? '' : ', not ours';
   const sync =
     lv.syncPercent !== undefined && lv.syncPercent < 100 ? `, sync ${lv.syncPercent} %` : '';
-  const pending = lv.tags.includes(pendingTag) ? ', never used' : '';
+  const pending = lv.tags.includes(pendingTag) ? ', not yet published' : '';
   return `active${pending}${sync}${owner}`;
 }
 

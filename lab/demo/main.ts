@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GiB, type Guest, startLab } from '../index.ts';
+
+/**
+ * The main job, shown on a virtual node with real LVM: plan, apply, volumes, a power cut in which
+ * every unflushed write is lost, and everything is there again. Exits non-zero when it is not.
+ */
+const disks = [
+  { name: 'mounted', sizeBytes: GiB, model: 'SYSTEM-DISK', serial: 'SYS-0001' },
+  { name: 'foreign', sizeBytes: GiB, model: 'OLD-ARCHIVE', serial: 'ARC-0002' },
+  { name: 'one', sizeBytes: 2n * GiB, model: 'DATA-DISK', serial: 'DAT-0003' },
+  { name: 'two', sizeBytes: 2n * GiB, model: 'DATA-DISK', serial: 'DAT-0004' },
+];
+
+const timings: { readonly what: string; readonly seconds: number }[] = [];
+
+async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  console.log(`\n=== ${what}`);
+  const startedAtMs = performance.now();
+  const result = await work();
+  timings.push({ what, seconds: (performance.now() - startedAtMs) / 1000 });
+  return result;
+}
+
+async function demo(): Promise<void> {
+  const lab = await timed('boot a node with four disks', () =>
+    startLab({ guests: [{ name: 'n1', disks }] }),
+  );
+  try {
+    await onNode(lab.guest('n1'));
+  } finally {
+    await lab.stop();
+  }
+}
+
+async function onNode(guest: Guest): Promise<void> {
+  await prepare(guest);
+  console.log(await guest.sh('lsblk --nodeps -o NAME,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS'));
+  await timed('quarry plan: what would be done, what is left alone, and why', () =>
+    quarry(guest, 'plan'),
+  );
+  await timed('quarry apply', () => quarry(guest, 'apply', '--verbose'));
+  await timed('a thin volume', () => quarry(guest, 'volume', 'create', 'db', '--size', '1Gi'));
+  await timed('a striped volume', () =>
+    quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi'),
+  );
+  await guest.sh('echo precious | dd of=/dev/data/db conv=fsync,notrunc status=none');
+  await timed('a snapshot of db', () => quarry(guest, 'volume', 'snapshot', 'db-monday', 'db'));
+  await guest.sh('echo spoiled! | dd of=/dev/data/db conv=fsync,notrunc status=none');
+  await timed('db grows', () => quarry(guest, 'volume', 'expand', 'db', '--size', '2Gi'));
+  await timed('what cannot work is refused with a reason', () =>
+    refused(guest, 'volume', 'create', 'huge', '--class', 'fast', '--size', '100Gi'),
+  );
+  await timed('the power goes, with every write that was not flushed', async () => {
+    await guest.cutPower({ loseUnflushed: true });
+    await guest.start();
+    await prepareMount(guest);
+  });
+  await timed('quarry apply brings it back', async () => {
+    await quarry(guest, 'apply', '--verbose');
+    await quarry(guest, 'volume', 'create', 'db', '--size', '2Gi');
+    await quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi');
+    await quarry(guest, 'volume', 'snapshot', 'db-monday', 'db');
+  });
+  await expectContent(guest, 'db', 'spoiled!');
+  await expectContent(guest, 'db-monday', 'precious');
+  await timed('quarry status', () => quarry(guest, 'status'));
+  await untouched(guest);
+}
+
+async function prepare(guest: Guest): Promise<void> {
+  const foreign = await guest.devicePath('foreign');
+  await guest.sh(`mkfs.xfs -q ${foreign} && mkfs.ext4 -q ${await guest.devicePath('mounted')}`);
+  await prepareMount(guest);
+}
+
+/** What a boot does on a real node: its system disk is mounted. */
+async function prepareMount(guest: Guest): Promise<void> {
+  const mounted = await guest.devicePath('mounted');
+  await guest.sh(`mkdir -p /srv && mount ${mounted} /srv && touch /srv/mine`);
+  const template = readFileSync(join(import.meta.dirname, 'node.yaml'), 'utf8');
+  const file = template
+    .replace('EMPTY_ONE', await guest.devicePath('one'))
+    .replace('EMPTY_TWO', await guest.devicePath('two'))
+    .replace('MOUNTED', mounted)
+    .replace('FOREIGN', await guest.devicePath('foreign'));
+  await guest.sh('mkdir -p /etc/quarry && cat > /etc/quarry/node.yaml', { stdin: file });
+}
+
+async function quarry(guest: Guest, ...args: readonly string[]): Promise<void> {
+  const { exitCode, output } = await run(guest, args);
+  if (exitCode !== 0) throw new Error(`quarry ${args.join(' ')} ended with ${exitCode}\n${output}`);
+}
+
+async function refused(guest: Guest, ...args: readonly string[]): Promise<void> {
+  const { exitCode } = await run(guest, args);
+  if (exitCode === 0) throw new Error(`quarry ${args.join(' ')} should have been refused`);
+}
+
+async function run(guest: Guest, args: readonly string[]) {
+  console.log(`$ quarry ${args.join(' ')}`);
+  const result = await guest.run(['/quarry/bin/quarry', ...args], { timeoutMs: 120_000 });
+  const output = `${result.stderr}${result.stdout}`.trimEnd();
+  console.log(output);
+  return { exitCode: result.exitCode, output };
+}
+
+async function expectContent(guest: Guest, volume: string, wanted: string): Promise<void> {
+  const found = await guest.sh(`head -c ${wanted.length} /dev/data/${volume}`);
+  console.log(`${volume} holds "${found}"`);
+  if (found !== wanted) throw new Error(`${volume} holds "${found}", not "${wanted}"`);
+}
+
+async function untouched(guest: Guest): Promise<void> {
+  const foreign = await guest.devicePath('foreign');
+  await guest.sh(`test -e /srv/mine && test "$(blkid -p -s TYPE -o value ${foreign})" = xfs`);
+  console.log('The mounted disk and the foreign file system are as they were.');
+}
+
+await demo();
+console.log('\n=== summary');
+for (const { what, seconds } of timings)
+  console.log(`${seconds.toFixed(1).padStart(6)} s  ${what}`);
+const total = timings.reduce((sum, { seconds }) => sum + seconds, 0);
+console.log(`${total.toFixed(1).padStart(6)} s  in all`);
