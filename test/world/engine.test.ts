@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytes, noBytes } from '../../src/base/bytes.ts';
+import { show } from '../../src/base/show.ts';
 import { desiredClone } from '../../src/core/clone/desired.ts';
 import type { DeviceClass } from '../../src/core/device-class.ts';
 import type { Layout } from '../../src/core/layouts.ts';
@@ -72,7 +73,7 @@ function group(layout: Layout) {
 }
 
 function must<T extends object>(value: T): Exclude<T, { kind: 'blocked' }> {
-  assert.ok(!isBlocked(value), JSON.stringify(value));
+  assert.ok(!isBlocked(value), show(value));
   return value as Exclude<T, { kind: 'blocked' }>;
 }
 
