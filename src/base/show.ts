@@ -19,7 +19,8 @@ export function showBytes(size: Bytes): string {
 
 /** Any value for a message or a log. `JSON.stringify` alone throws on bigint. */
 export function show(value: unknown): string {
-  if (typeof value === 'bigint') return value.toString();
+  // JSON would print NaN and Infinity, which YAML allows, as null.
+  if (typeof value === 'bigint' || typeof value === 'number') return value.toString();
   const text = JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'bigint'
       ? Number.isSafeInteger(Number(inner))
