@@ -177,6 +177,12 @@ export const failures = {
   ),
 
   // The volume is not as it must be.
+  VolumeLost: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Restore it from a backup under its name, or delete the object.',
+  ),
   VolumeHasSnapshots: row(
     'FAILED_PRECONDITION',
     'after-change',

@@ -1,4 +1,4 @@
-import { type Bytes, bytes, countUp, minus, noBytes, scale, times } from '../base/bytes.ts';
+import { type Bytes, bytes, countUp, least, minus, noBytes, scale, times } from '../base/bytes.ts';
 import type { DeviceClass } from './device-class.ts';
 import { type Geometry, geometryOf, type Layout, physicalExtents } from './layouts.ts';
 import { findLv, freeExtentsByPv, type ObservedLv, type ObservedVg } from './observed.ts';
@@ -87,8 +87,11 @@ export function parallelExtents(free: readonly bigint[], areas: number): bigint 
 
 const linear: Geometry = { dataColumns: 1, areas: 1, metadataExtents: 0 };
 
+/** Volumes of several areas compete for the devices that still have room for one more area. */
 function availableExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
-  return dataShare(geometry, freeExtents(vg, spareBytes));
+  const share = dataShare(geometry, freeExtents(vg, spareBytes));
+  const parallel = parallelExtents(freeExtentsByPv(vg), geometry.areas);
+  return least(share, parallel * BigInt(geometry.dataColumns));
 }
 
 function dataShare(geometry: Geometry, extents: bigint): bigint {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GiB, type Guest, type Lab, startLab } from '../../lab/index.ts';
 import { bytes } from '../../src/base/bytes.ts';
-import type { ObservedLv, ObservedHost } from '../../src/core/observed.ts';
+import type { ObservedHost, ObservedLv } from '../../src/core/observed.ts';
 import { changesOf, lvmRunsOf, Remote } from './remote.ts';
 
 const diskNames = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -39,7 +39,7 @@ describe('every layout on real LVM', { timeout: 600_000 }, () => {
 
   before(async () => {
     const disks = diskNames.map((name) => ({ name, sizeBytes: GiB }));
-    lab = await startLab({ guests: [{ name: 'n1', disks }] });
+    lab = await startLab({ guests: [{ name: 'n1', disks, raid6: true }] });
     guest = lab.guest('n1');
     const paths = await Promise.all(diskNames.map((name) => guest.devicePath(name)));
     node = {

@@ -12,6 +12,8 @@ export type DesiredClone = {
   readonly deviceClass: DeviceClass;
   readonly sizeBytes: Bytes;
   readonly tags: readonly string[];
+  /** Known once it was reported ready; from then on it is never made anew. */
+  readonly uuid: string | undefined;
 };
 
 export type CloneRequest = {
@@ -20,6 +22,7 @@ export type CloneRequest = {
   readonly className: string;
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
+  readonly uuid?: string | undefined;
 };
 
 export function desiredClone(
@@ -28,9 +31,10 @@ export function desiredClone(
 ): DesiredClone | Blocked {
   const volume = desiredVolume(request, classes);
   if (isBlocked(volume)) return volume;
-  const { name, deviceClass, sizeBytes } = volume;
+  const { name, deviceClass, sizeBytes, uuid } = volume;
   const { source } = request;
   // No pending mark: a clone holds its source's data and is never formatted.
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
-  return { name, source, deviceClass, sizeBytes, tags: [...ours, ...(request.tags ?? [])] };
+  const tags = [...ours, ...(request.tags ?? [])];
+  return { name, source, deviceClass, sizeBytes, uuid, tags };
 }

@@ -2,6 +2,7 @@ import { type Bytes, bytes, least } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
+import { identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
@@ -17,6 +18,8 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
   const vg = usableVg(host, desired.deviceClass.vg);
   if (isBlocked(vg)) return vg;
   const clone = findLv(vg, desired.name);
+  const lost = identityLost(desired, vg, clone);
+  if (lost !== undefined) return lost;
   if (clone !== undefined) {
     const madeFrom = readTag(clone.tags, 'source');
     if (madeFrom !== desired.source) {
@@ -71,7 +74,7 @@ function planInstant(
 ): Decision {
   const { name, deviceClass, tags } = desired;
   const decision = planSnapshot(
-    { name, source: source.name, deviceClass, tags, reserveBytes: undefined },
+    { name, source: source.name, deviceClass, tags, uuid: undefined, reserveBytes: undefined },
     host,
   );
   if (decision.kind !== 'step' || decision.step.kind !== 'create-thin-snapshot') {
@@ -140,7 +143,8 @@ function planCopySource(desired: DesiredClone, host: ObservedHost): Decision {
   const { source, deviceClass } = desired;
   const tags = [ownerTag, tagOf('role', copySourceRole), tagOf('source', source)];
   const name = copySourceName(desired.name);
-  return planSnapshot({ name, source, deviceClass, tags, reserveBytes: undefined }, host);
+  const helper = { name, source, deviceClass, tags, uuid: undefined, reserveBytes: undefined };
+  return planSnapshot(helper, host);
 }
 
 function copySourceOf(desired: DesiredClone, vg: ObservedVg): ObservedLv | undefined {
@@ -150,6 +154,6 @@ function copySourceOf(desired: DesiredClone, vg: ObservedVg): ObservedLv | undef
 }
 
 function asVolume(desired: DesiredClone, tags: readonly string[]): PresentVolume {
-  const { name, deviceClass, sizeBytes } = desired;
-  return { presence: 'present', name, deviceClass, sizeBytes, tags, isAdopted: false };
+  const { name, deviceClass, sizeBytes, uuid } = desired;
+  return { presence: 'present', name, deviceClass, sizeBytes, tags, uuid, isAdopted: false };
 }

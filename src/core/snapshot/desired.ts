@@ -11,6 +11,8 @@ export type DesiredSnapshot = {
   readonly source: string;
   readonly deviceClass: DeviceClass;
   readonly tags: readonly string[];
+  /** Known once it was reported ready; from then on it is never taken anew. */
+  readonly uuid: string | undefined;
   /** CoW only: room for changes; `undefined` means a share of the source. */
   readonly reserveBytes: Bytes | undefined;
 };
@@ -20,15 +22,16 @@ export type SnapshotRequest = {
   readonly source: string;
   readonly deviceClass: DeviceClass;
   readonly tags?: readonly string[];
+  readonly uuid?: string | undefined;
   readonly reserveBytes?: Bytes;
 };
 
 export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blocked {
   const refusal = checkLvName(request.name);
   if (refusal !== undefined) return refusal;
-  const { name, source, deviceClass, tags = [], reserveBytes } = request;
+  const { name, source, deviceClass, tags = [], uuid, reserveBytes } = request;
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
-  return { name, source, deviceClass, reserveBytes, tags: [...ours, ...tags] };
+  return { name, source, deviceClass, uuid, reserveBytes, tags: [...ours, ...tags] };
 }
 
 export function reserveFor(sourceBytes: Bytes): Bytes {

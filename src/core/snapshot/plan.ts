@@ -3,6 +3,7 @@ import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
 import { freeExtents, thinCapacity } from '../capacity.ts';
+import { identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
@@ -15,6 +16,8 @@ export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Deci
   const vg = usableVg(host, desired.deviceClass.vg);
   if (isBlocked(vg)) return vg;
   const snapshot = findLv(vg, desired.name);
+  const lost = identityLost(desired, vg, snapshot);
+  if (lost !== undefined) return lost;
   if (snapshot !== undefined) return planExisting(desired, vg, snapshot);
   const source = findLv(vg, desired.source);
   if (source === undefined) {

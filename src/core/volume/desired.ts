@@ -15,6 +15,8 @@ export type PresentVolume = {
   readonly deviceClass: DeviceClass;
   readonly sizeBytes: Bytes;
   readonly tags: readonly string[];
+  /** Known once it was reported ready; from then on it is never made anew. */
+  readonly uuid: string | undefined;
   /** A record of ours names this volume although it carries no tag: another system made it. */
   readonly isAdopted: boolean;
 };
@@ -33,6 +35,7 @@ export type VolumeRequest = {
   readonly className: string;
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
+  readonly uuid?: string | undefined;
 };
 
 export function desiredVolume(
@@ -52,6 +55,7 @@ export function desiredVolume(
     deviceClass,
     sizeBytes: roundUp(request.sizeBytes, bytes(limits.sectorBytes)),
     tags: [ownerTag, pendingTag, tagOf('class', deviceClass.name), ...(request.tags ?? [])],
+    uuid: request.uuid,
     isAdopted: false,
   };
 }

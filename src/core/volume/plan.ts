@@ -10,6 +10,7 @@ import {
   thinCapacity,
 } from '../capacity.ts';
 import type { DeviceClass } from '../device-class.ts';
+import { identityLost } from '../identity.ts';
 import {
   areaExtents,
   devicesMin,
@@ -31,6 +32,8 @@ export function planVolume(desired: DesiredVolume, host: ObservedHost): Decision
   const vg = usableVg(host, desired.deviceClass.vg);
   if (isBlocked(vg)) return vg;
   const lv = findLv(vg, desired.name);
+  const lost = identityLost(desired, vg, lv);
+  if (lost !== undefined) return lost;
   return lv === undefined ? planCreation(desired, vg) : planExisting(desired, vg, lv);
 }
 

@@ -1,0 +1,19 @@
+import { type Blocked, blocked } from '../base/failures.ts';
+import type { ObservedLv, ObservedVg } from './observed.ts';
+
+/**
+ * A volume that was reported ready has an identity. If it is gone, or another one bears its name,
+ * its data is gone too: making a new one under the old name would hide that from everybody.
+ */
+export function identityLost(
+  known: { readonly name: string; readonly uuid: string | undefined },
+  vg: ObservedVg,
+  lv: ObservedLv | undefined,
+): Blocked | undefined {
+  if (known.uuid === undefined || lv?.uuid === known.uuid) return undefined;
+  const name = `${vg.name}/${known.name}`;
+  if (lv === undefined) {
+    return blocked('VolumeLost', `${name} was ${known.uuid} and is gone: somebody removed it`);
+  }
+  return blocked('VolumeLost', `${name} was ${known.uuid} and is another volume now: ${lv.uuid}`);
+}
