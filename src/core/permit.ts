@@ -1,7 +1,7 @@
 import { type Blocked, blocked, type FailureCode } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { DeviceSelector } from './device/desired.ts';
-import { inUseReasons } from './device/reasons.ts';
+import { holdsPartitionsOnly, inUseReasons } from './device/reasons.ts';
 import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
 import { isOurs, pendingTag } from './tags.ts';
 
@@ -86,7 +86,7 @@ function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Bloc
   if (!isNamed) return no('DeviceHoldsData', device.path, 'its path is not named');
   if (!selector.forceWipe) return no('DeviceHoldsData', device.path, 'wiping was not allowed');
   const uses = inUseReasons(device).filter(
-    (use) => use.reason !== 'has-holders' || !isDisk(device),
+    (use) => use.reason !== 'has-holders' || !isPartitionedDisk(device),
   );
   if (uses.length > 0) {
     return no('DeviceBusy', device.path, showList(uses.map((use) => use.message)));
@@ -97,8 +97,8 @@ function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Bloc
   return undefined;
 }
 
-function isDisk(device: ObservedDevice): boolean {
-  return device.type === 'disk';
+function isPartitionedDisk(device: ObservedDevice): boolean {
+  return device.type === 'disk' && holdsPartitionsOnly(device);
 }
 
 function againstRemoval(question: Extract<Question, { deed: 'remove-lv' }>): Blocked | undefined {
@@ -117,10 +117,11 @@ function againstRemoval(question: Extract<Question, { deed: 'remove-lv' }>): Blo
   return undefined;
 }
 
-/** Would `other` be destroyed if `lv` were? Thin snapshots live on without their origin. */
+/** Would `other` be destroyed if `lv` were? Thin snapshots live on without their thin origin. */
 export function dependsOn(other: ObservedLv, lv: ObservedLv): boolean {
   if (other.isInternal) return false;
-  if (other.kind === 'cow-snapshot') return other.origin === lv.name;
+  const outlives = other.kind === 'thin' && lv.kind === 'thin';
+  if (other.origin === lv.name) return !outlives;
   return other.pool === lv.name && lv.kind === 'thin-pool';
 }
 
@@ -145,6 +146,10 @@ function againstReduction(vg: ObservedVg, pv: ObservedPv): Blocked | undefined {
 
 function againstPvRemoval(question: Extract<Question, { deed: 'remove-pv' }>): Blocked | undefined {
   const { pv, device } = question;
+  const uses = inUseReasons(device);
+  if (uses.length > 0) {
+    return no('DeviceBusy', device.path, showList(uses.map((use) => use.message)));
+  }
   if (device.label.kind !== 'orphan' || device.label.pvUuid !== pv.uuid) {
     return no('DeviceHoldsData', device.path, 'LVM does not show it as an orphan');
   }

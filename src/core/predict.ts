@@ -2,8 +2,16 @@ import { type Bytes, bytes, countUp, minus, noBytes, sum, times } from '../base/
 import { limits } from '../base/limits.ts';
 import { growthExtents } from './capacity.ts';
 import { geometryOf, type Layout, physicalExtents } from './layouts.ts';
-import type { LvKind, ObservedHost, ObservedLv, ObservedPv, ObservedVg } from './observed.ts';
-import type { CreateLv, CreateThinPool, Step } from './step.ts';
+import type {
+  LvKind,
+  ObservedDevice,
+  ObservedHost,
+  ObservedLv,
+  ObservedNode,
+  ObservedPv,
+  ObservedVg,
+} from './observed.ts';
+import type { CreateLv, CreateThinPool, ExtendThinPoolMetadata, Step } from './step.ts';
 
 /**
  * What the next look will show after a step, as far as later decisions need it: names, sizes and
@@ -14,7 +22,7 @@ export function predict<H extends ObservedHost>(host: H, step: Step): H {
   switch (step.kind) {
     case 'wipe-device':
     case 'remove-pv':
-      return host;
+      return withDevices(host, (devices) => cleared(devices, step.device));
     case 'create-vg':
       return { ...host, vgs: [...host.vgs, newVg(step.vg, step.devices, step.tags, host)] };
     case 'remove-vg':
@@ -25,6 +33,29 @@ export function predict<H extends ObservedHost>(host: H, step: Step): H {
         vgs: host.vgs.map((vg) => (vg.uuid === step.vgUuid ? predictVg(vg, step, host) : vg)),
       };
   }
+}
+
+function withDevices<H extends ObservedHost>(
+  host: H,
+  change: (devices: readonly ObservedDevice[]) => readonly ObservedDevice[],
+): H {
+  const { devices } = host as Partial<ObservedNode>;
+  return devices === undefined ? host : { ...host, devices: change(devices) };
+}
+
+/** Partitions go with the table that was on the device. */
+function cleared(devices: readonly ObservedDevice[], path: string): readonly ObservedDevice[] {
+  const gone = devices.find((device) => device.path === path)?.holders ?? [];
+  const empty = {
+    holders: [],
+    partitionTable: '',
+    fileSystem: '',
+    signatures: { kind: 'none' },
+    label: { kind: 'none' },
+  } as const;
+  return devices
+    .filter((device) => !gone.includes(device.path))
+    .map((device) => (device.path === path ? { ...device, ...empty } : device));
 }
 
 type VgStep = Exclude<Step, { kind: 'wipe-device' | 'remove-pv' | 'create-vg' | 'remove-vg' }>;
@@ -39,10 +70,7 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
         vg.pvs.filter((pv) => pv.uuid !== step.pvUuid),
       );
     case 'evacuate-pv':
-      return withPvs(
-        vg,
-        vg.pvs.map((pv) => (pv.uuid === step.pvUuid ? emptied(pv) : pv)),
-      );
+      return evacuated(vg, step.pvUuid);
     case 'create-thin-pool':
       return withLv(take(vg, poolExtents(step, vg)), newPool(step));
     case 'create-lv':
@@ -60,7 +88,7 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
     case 'extend-thin-pool':
       return grown(vg, step.lvUuid, step.sizeBytes);
     case 'extend-thin-pool-metadata':
-      return changed(vg, step.lvUuid, () => ({ metadataSizeBytes: step.metadataBytes }));
+      return metadataGrown(vg, step);
     case 'activate-lv':
       return changed(vg, step.lvUuid, () => ({ isActive: true }));
     case 'change-tags':
@@ -102,7 +130,9 @@ function grown(vg: ObservedVg, uuid: string, sizeBytes: Bytes): ObservedVg {
 /** Extents are taken from the devices with most room, as LVM's allocator tends to. */
 function take(vg: ObservedVg, extents: bigint): ObservedVg {
   let left = extents * vg.extentSizeBytes;
-  const byRoom = vg.pvs.toSorted((a, b) => (a.freeBytes < b.freeBytes ? 1 : -1));
+  const byRoom = vg.pvs
+    .filter((pv) => pv.isAllocatable && !pv.isMissing)
+    .toSorted((a, b) => (a.freeBytes < b.freeBytes ? 1 : -1));
   const freeOf = new Map<string, Bytes>();
   for (const pv of byRoom) {
     const share = left < pv.freeBytes ? left : pv.freeBytes;
@@ -125,8 +155,24 @@ function withLv(vg: ObservedVg, lv: ObservedLv): ObservedVg {
   return { ...vg, lvs: [...vg.lvs, lv] };
 }
 
-function emptied(pv: ObservedPv): ObservedPv {
-  return { ...pv, freeBytes: pv.sizeBytes };
+/** What was on the device lies on the others now. */
+function evacuated(vg: ObservedVg, uuid: string): ObservedVg {
+  const pv = vg.pvs.find((candidate) => candidate.uuid === uuid);
+  if (pv === undefined) return vg;
+  const others = withPvs(
+    vg,
+    vg.pvs.filter((other) => other !== pv),
+  );
+  const used = countUp(pv.sizeBytes - pv.freeBytes, vg.extentSizeBytes);
+  return withPvs(vg, [...take(others, used).pvs, { ...pv, freeBytes: pv.sizeBytes }]);
+}
+
+/** LVM's spare copy of the metadata grows with it. */
+function metadataGrown(vg: ObservedVg, step: ExtendThinPoolMetadata): ObservedVg {
+  const pool = vg.lvs.find((lv) => lv.uuid === step.lvUuid);
+  const growth = minus(step.metadataBytes, pool?.metadataSizeBytes ?? noBytes);
+  const taken = take(vg, countUp(growth, vg.extentSizeBytes) * 2n);
+  return changed(taken, step.lvUuid, () => ({ metadataSizeBytes: step.metadataBytes }));
 }
 
 function poolExtents(step: CreateThinPool, vg: ObservedVg): bigint {
@@ -185,8 +231,7 @@ function newPv(device: string, vg: ObservedVg, host: ObservedHost): ObservedPv {
 }
 
 function deviceBytes(path: string, host: ObservedHost): Bytes {
-  if (!('devices' in host)) return noBytes;
-  const devices = host.devices as readonly { readonly path: string; readonly sizeBytes: Bytes }[];
+  const { devices = [] } = host as Partial<ObservedNode>;
   return devices.find((device) => device.path === path)?.sizeBytes ?? noBytes;
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { FailureCode } from '../../src/base/failures.ts';
 import { limits } from '../../src/base/limits.ts';
+import { show } from '../../src/base/show.ts';
 import type { ObservedHost } from '../../src/core/observed.ts';
 import { predict } from '../../src/core/predict.ts';
 import type { Decision, Step, StepKind } from '../../src/core/step.ts';
+import { isBlocked } from '../../src/core/usable-vg.ts';
 
 /** The step a plan wants, of the kind a test expects; anything else fails the test. */
 export function stepOf<K extends StepKind>(
@@ -16,11 +18,11 @@ export function stepOf<K extends StepKind>(
   return decision.step as Extract<Step, { kind: K }>;
 }
 
-export function assertBlocked(decision: { kind: string }, code: FailureCode, names = /./): void {
-  assert.equal(decision.kind, 'blocked', `expected ${code}, got ${text(decision as Decision)}`);
-  const refusal = decision as Extract<Decision, { kind: 'blocked' }>;
-  assert.equal(refusal.code, code, refusal.message);
-  assert.match(refusal.message, names);
+/** A decision, a permit or anything else that may be refused: this one is, and says of what. */
+export function assertBlocked(answer: object, code: FailureCode, names = /./): void {
+  assert.ok(isBlocked(answer), `expected ${code}, got ${show(answer)}`);
+  assert.equal(answer.code, code, answer.message);
+  assert.match(answer.message, names);
 }
 
 export function assertRest(decision: Decision): void {

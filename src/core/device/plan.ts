@@ -1,7 +1,7 @@
 import type { ObservedDevice, ObservedNode, ObservedVg } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import type { DeviceSelector } from './desired.ts';
-import { dataReasons, type Exclusion, unfitReasons } from './reasons.ts';
+import { dataReasons, type Exclusion, holdsPartitionsOnly, unfitReasons } from './reasons.ts';
 
 /**
  * Which devices a volume group takes. Every device that is not chosen has at least one reason a
@@ -25,15 +25,17 @@ export type ExcludedDevice = {
 
 export function planDevices(
   desired: DesiredVg,
-  node: ObservedNode,
+  observed: ObservedNode,
   others: readonly DesiredVg[],
 ): Choice {
+  // In one order from here on: a message that names another device must not flap.
+  const node = { ...observed, devices: sorted(observed.devices) };
   const vg = node.vgs.find((candidate) => candidate.name === desired.name);
   const chosen: ObservedDevice[] = [];
   const members: ObservedDevice[] = [];
   const wipeable: ObservedDevice[] = [];
   const excluded: ExcludedDevice[] = [];
-  for (const device of sorted(node.devices)) {
+  for (const device of node.devices) {
     if (isMember(device, vg)) {
       members.push(device);
       excluded.push({ device, reasons: [inThisGroup(desired.name)] });
@@ -41,9 +43,11 @@ export function planDevices(
     }
     const unfit = [
       ...selectionReasons(device, desired, others),
+      ...completeness(desired, vg),
       ...ambiguity(device, node),
       ...membership(device, node),
       ...unfitReasons(device),
+      ...foundationReasons(device, node),
     ];
     const data = dataReasons(device);
     // What is on a device nobody may take is of no interest.
@@ -82,13 +86,30 @@ function selectionReasons(
   desired: DesiredVg,
   others: readonly DesiredVg[],
 ): readonly Exclusion[] {
-  if (desired.selector.kind === 'paths') {
-    if (isNamed(device, desired.selector)) return [];
+  const names = namesOf(device);
+  // Without this a device that was given up would be taken again at once.
+  if (desired.release.some((path) => names.includes(path))) {
+    return [{ reason: 'not-selected', message: `it shall leave the volume group ${desired.name}` }];
+  }
+  if (desired.selector.kind === 'paths' && !isNamed(device, desired.selector)) {
     return [{ reason: 'not-selected', message: 'its path is not in the device selector' }];
   }
-  const owner = others.find((other) => isNamed(device, other.selector));
-  if (owner === undefined) return [];
-  return [{ reason: 'wanted-elsewhere', message: `the volume group ${owner.name} names it` }];
+  const rival = others.find((other) => isRival(device, desired.selector, other.selector));
+  if (rival === undefined) return [];
+  const claim = rival.selector.kind === 'any' ? 'takes any device too' : 'names it';
+  return [{ reason: 'wanted-elsewhere', message: `the volume group ${rival.name} ${claim}` }];
+}
+
+/** A name wins over `any`; between equals nobody takes the device, whatever the order is. */
+function isRival(device: ObservedDevice, own: DeviceSelector, other: DeviceSelector): boolean {
+  return other.kind === 'any' ? own.kind === 'any' : isNamed(device, other);
+}
+
+function completeness(desired: DesiredVg, vg: ObservedVg | undefined): readonly Exclusion[] {
+  if (vg === undefined) return [];
+  if (desired.takesNewDevices && vg.tags.includes(desired.ownerTag)) return [];
+  const message = `the volume group ${vg.name} exists and takes no new devices`;
+  return [{ reason: 'group-complete', message }];
 }
 
 /** LVM may know of a membership that the device's own label did not show, and the reverse. */
@@ -101,14 +122,50 @@ function membership(device: ObservedDevice, node: ObservedNode): readonly Exclus
   return [{ reason: 'in-another-group', message: `it belongs to the volume group ${vg.name}` }];
 }
 
+/** A partition or mapping is no freer than the volume, or the disk in use, that it stands on. */
+function foundationReasons(device: ObservedDevice, node: ObservedNode): readonly Exclusion[] {
+  const telling = new Set(['unusable-type', 'mounted', 'swap', 'suspended', 'in-another-group']);
+  return foundationsOf(device, node).flatMap((below) =>
+    [...unfitReasons(below), ...labelOf(below), ...membership(below, node)]
+      .filter(({ reason }) => telling.has(reason))
+      .map(({ reason, message }) => ({
+        reason,
+        message: `it stands on ${below.path}, and of that: ${message}`,
+      })),
+  );
+}
+
+function labelOf({ label }: ObservedDevice): readonly Exclusion[] {
+  if (label.kind !== 'member') return [];
+  return [{ reason: 'in-another-group', message: `it belongs to the volume group ${label.vg}` }];
+}
+
+function foundationsOf(device: ObservedDevice, node: ObservedNode): readonly ObservedDevice[] {
+  const found = new Set<ObservedDevice>();
+  const visit = (path: string): void => {
+    for (const below of node.devices) {
+      if (!below.holders.includes(path) || found.has(below)) continue;
+      found.add(below);
+      visit(below.path);
+    }
+  };
+  visit(device.path);
+  return [...found];
+}
+
 /** Two disks with one WWN are two paths to one disk, or copies: taking either is a guess. */
 function ambiguity(device: ObservedDevice, node: ObservedNode): readonly Exclusion[] {
-  if (device.wwn === '' || device.type === 'part') return [];
+  // Partitions repeat the WWN of their disk, so it is the disks that are compared.
+  const disk =
+    device.type === 'part'
+      ? node.devices.find((other) => other.holders.includes(device.path))
+      : device;
+  if (disk === undefined || disk.wwn === '') return [];
   const twin = node.devices.find(
-    (other) => other.path !== device.path && other.type === device.type && other.wwn === device.wwn,
+    (other) => other.path !== disk.path && other.type === disk.type && other.wwn === disk.wwn,
   );
   if (twin === undefined) return [];
-  const message = `${twin.path} has the same WWN ${device.wwn}: two paths to one disk, or a copy`;
+  const message = `${twin.path} has the same WWN ${disk.wwn}: two paths to one disk, or a copy`;
   return [{ reason: 'ambiguous', message }];
 }
 
@@ -119,8 +176,7 @@ function isBlockedByContentOnly(
 ): boolean {
   if (device.label.kind === 'member' || device.label.kind === 'unknown') return false;
   const others = unfit.filter((exclusion) => exclusion.reason !== 'has-holders');
-  const holdersArePartitions = device.holders.every((holder) => holder.startsWith(device.path));
-  return others.length === 0 && holdersArePartitions && unfit.length + data.length > 0;
+  return others.length === 0 && holdsPartitionsOnly(device) && unfit.length + data.length > 0;
 }
 
 function missingPaths(selector: DeviceSelector, node: ObservedNode): readonly string[] {

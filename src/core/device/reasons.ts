@@ -40,6 +40,14 @@ export function dataReasons(device: ObservedDevice): readonly Exclusion[] {
   return applyRules(dataRules, device);
 }
 
+/** Is everything that stands on the device a partition of it? The kernel's names say so. */
+export function holdsPartitionsOnly({ path, holders }: ObservedDevice): boolean {
+  const stem = /[0-9]$/.test(path) ? `${path}p` : path;
+  return holders.every(
+    (holder) => holder.startsWith(stem) && /^[0-9]+$/.test(holder.slice(stem.length)),
+  );
+}
+
 type Rule = readonly [DeviceReason, (device: ObservedDevice) => string | undefined];
 
 function applyRules(rules: readonly Rule[], device: ObservedDevice): readonly Exclusion[] {

@@ -3,9 +3,10 @@ import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showList } from '../../base/show.ts';
 import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
+import { inUseReasons } from '../device/reasons.ts';
 import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
-import { type Decision, next, rest } from '../step.ts';
+import { type Decision, next, rest, type Step } from '../step.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { DesiredVg } from './desired.ts';
 
@@ -26,10 +27,8 @@ export function planVolumeGroup(
 }
 
 function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
-  const wipe = planWipe(desired, node, choice);
-  if (wipe !== undefined) return wipe;
-  const refusal = requiredDevicesMissing(desired, choice);
-  if (refusal !== undefined) return refusal;
+  const obstacle = planDevicesFirst(desired, node, choice);
+  if (obstacle !== undefined) return obstacle;
   if (choice.chosen.length === 0) {
     const reasons = choice.excluded.map(
       ({ device, reasons: [first] }) => `${device.path}: ${first.message}`,
@@ -57,10 +56,9 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
   const leaving = planRelease(desired, vg, node);
   if (leaving !== undefined) return leaving;
   if (!desired.takesNewDevices) return rest;
-  const wipe = planWipe(desired, node, choice);
-  if (wipe !== undefined) return wipe;
-  const refusal = requiredDevicesMissing(desired, choice);
-  if (choice.chosen.length === 0) return refusal ?? rest;
+  const obstacle = planDevicesFirst(desired, node, choice);
+  if (obstacle !== undefined) return obstacle;
+  if (choice.chosen.length === 0) return rest;
   return next({
     kind: 'extend-vg',
     vg: vg.name,
@@ -68,6 +66,20 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     devices: choice.chosen.map((device) => device.path),
     metadataBytes: bytes(limits.vgMetadataBytes),
   });
+}
+
+/** What stands before taking devices. Nothing is wiped for a group that cannot come about yet. */
+function planDevicesFirst(
+  desired: DesiredVg,
+  node: ObservedNode,
+  choice: Choice,
+): Decision | undefined {
+  const afterWiping = { ...choice, chosen: [...choice.chosen, ...choice.wipeable] };
+  return (
+    requiredDevicesMissing(desired, afterWiping) ??
+    planWipe(desired, node, choice) ??
+    requiredDevicesMissing(desired, choice)
+  );
 }
 
 /** Every required path must be chosen or in the group; nothing is half done otherwise. */
@@ -87,20 +99,22 @@ function whyNot(path: string, choice: Choice): string {
   return showList(entry.reasons.map((exclusion) => exclusion.message));
 }
 
-/** The first wipe that was allowed and is needed: partitions before the disk they are on. */
+/**
+ * The first wipe that was allowed and is needed: partitions before the disk they are on, and only
+ * where all of them may be wiped.
+ */
 function planWipe(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision | undefined {
-  for (const device of choice.wipeable) {
-    for (const target of [...partitionsWithContent(device, node), device]) {
-      const disk = target === device ? {} : { disk: device };
-      const permit = permitFor({
-        deed: 'wipe-device',
-        device: target,
-        selector: desired.selector,
-        ...disk,
-      });
-      if (isBlocked(permit)) break;
-      return next({ kind: 'wipe-device', device: target.path, permit });
+  const { selector } = desired;
+  for (const disk of choice.wipeable) {
+    const steps: Step[] = [];
+    const targets = [...partitionsWithContent(disk, node), disk];
+    for (const device of targets) {
+      const whole = device === disk ? {} : { disk };
+      const permit = permitFor({ deed: 'wipe-device', device, selector, ...whole });
+      if (!isBlocked(permit)) steps.push({ kind: 'wipe-device', device: device.path, permit });
     }
+    const [first] = steps;
+    if (first !== undefined && steps.length === targets.length) return next(first);
   }
   return undefined;
 }
@@ -113,7 +127,9 @@ function partitionsWithContent(
     (device) =>
       device.type === 'part' &&
       disk.holders.includes(device.path) &&
-      device.signatures.kind !== 'none',
+      (device.signatures.kind !== 'none' ||
+        device.label.kind !== 'none' ||
+        inUseReasons(device).length > 0),
   );
 }
 

@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  assertBlocked,
+  assertRest,
+  follow,
+  stepOf,
+  text,
+} from '../../../test/samples/decisions.ts';
+import { generatedNode, generatedVg } from '../../../test/samples/generated-node.ts';
+import {
+  extents,
+  nodeOf,
+  sampleDevice,
+  sampleLv,
+  samplePv,
+  sampleVg,
+} from '../../../test/samples/observed.ts';
+import type { FailureCode } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import type { ObservedNode, ObservedVg } from '../observed.ts';
+import type { DesiredVg } from './desired.ts';
+import { planLabelRemoval, planVolumeGroup } from './plan.ts';
+import { volumeGroupStatus } from './status.ts';
+
+function wanted(given: Partial<DesiredVg> = {}): DesiredVg {
+  return {
+    name: 'vg1',
+    presence: 'present',
+    selector: { kind: 'any', forceWipe: false },
+    ownerTag: 'lvms',
+    isManaged: true,
+    adopt: 'tagged',
+    takesNewDevices: true,
+    release: [],
+    ...given,
+  };
+}
+
+function paths(required: readonly string[], given: { readonly forceWipe?: boolean } = {}) {
+  const { forceWipe = false } = given;
+  return wanted({ selector: { kind: 'paths', required, optional: [], forceWipe } });
+}
+
+const plan = (desired: DesiredVg, node: ObservedNode) => planVolumeGroup(desired, node, []);
+const sdb = sampleDevice({ path: '/dev/sdb' });
+const sdc = sampleDevice({ path: '/dev/sdc' });
+const mounted = sampleDevice({ path: '/dev/sdd', mountPoints: ['/data'] });
+const formatted = sampleDevice({
+  path: '/dev/sde',
+  fileSystem: 'ext4',
+  signatures: { kind: 'found', types: ['ext4'] },
+});
+const member = samplePv({ device: '/dev/sdb' });
+const nodeWith = (vg: Partial<ObservedVg>, devices = [sdb]) =>
+  nodeOf(devices, { vgs: [sampleVg({ pvs: [member], ...vg })] });
+
+test('a group is made of all free devices at once, tagged, with room for its metadata', () => {
+  const step = stepOf(plan(wanted(), nodeOf([sdc, mounted, sdb])), 'create-vg');
+  assert.deepEqual(step.devices, ['/dev/sdb', '/dev/sdc']);
+  assert.deepEqual(step.tags, ['lvms']);
+  assert.equal(step.metadataBytes, limits.vgMetadataBytes);
+});
+
+test('a new device is taken into an existing group, which is named by its UUID', () => {
+  const step = stepOf(plan(wanted(), nodeWith({}, [sdb, sdc])), 'extend-vg');
+  assert.deepEqual(step.devices, ['/dev/sdc']);
+  assert.equal(step.vgUuid, 'uuid-vg1');
+});
+
+type Row = readonly [
+  title: string,
+  desired: DesiredVg,
+  node: ObservedNode,
+  result: FailureCode | 'rest',
+  names?: RegExp,
+];
+
+const rows: readonly Row[] = [
+  ['a complete group rests', wanted(), nodeWith({}), 'rest'],
+  [
+    'a group that takes no new devices rests',
+    wanted({ takesNewDevices: false }),
+    nodeWith({}, [sdb, sdc]),
+    'rest',
+  ],
+  [
+    'no group is made of nothing, and the reasons are told',
+    wanted(),
+    nodeOf([mounted, formatted]),
+    'NoUsableDevices',
+    /\/dev\/sdd: .*\/data.*\/dev\/sde: .*ext4/,
+  ],
+  [
+    'a group without its required device is not made',
+    paths(['/dev/sdb', '/dev/sdx']),
+    nodeOf([sdb]),
+    'DeviceNotFound',
+    /\/dev\/sdx: there is no such device/,
+  ],
+  [
+    'a group with a required device in use is not made',
+    paths(['/dev/sdb', '/dev/sdd']),
+    nodeOf([sdb, mounted]),
+    'DeviceNotUsable',
+    /\/dev\/sdd: .*mounted at \/data/,
+  ],
+  [
+    'a group is not extended by halves either',
+    paths(['/dev/sdb', '/dev/sdc', '/dev/sdx']),
+    nodeWith({}, [sdb, sdc]),
+    'DeviceNotFound',
+    /\/dev\/sdx/,
+  ],
+  [
+    'a device with content is not required in vain',
+    paths(['/dev/sde']),
+    nodeOf([formatted]),
+    'DeviceNotUsable',
+    /\/dev\/sde: it holds ext4/,
+  ],
+  [
+    "somebody's group of the same name is left alone",
+    wanted(),
+    nodeWith({ tags: [] }, [sdb, sdc]),
+    'VolumeGroupForeign',
+    /vg1 .*without the tag lvms/,
+  ],
+  [
+    "somebody's group adopted by name is used as it is",
+    wanted({ adopt: 'named' }),
+    nodeWith({ tags: [] }, [sdb, sdc]),
+    'rest',
+  ],
+  [
+    "an administrator's group is never extended",
+    wanted({ isManaged: false }),
+    nodeWith({}, [sdb, sdc]),
+    'rest',
+  ],
+  [
+    "an administrator's group is never made",
+    wanted({ isManaged: false }),
+    nodeOf([sdb]),
+    'VolumeGroupMissing',
+    /vg1/,
+  ],
+  [
+    "an administrator's group is never removed",
+    wanted({ isManaged: false, presence: 'absent' }),
+    nodeWith({}),
+    'rest',
+  ],
+  [
+    'nothing is added while a device is missing',
+    wanted(),
+    nodeWith({ isPartial: true, pvs: [member, samplePv({ isMissing: true })] }, [sdb, sdc]),
+    'VolumeGroupPartial',
+    /vg1 misses/,
+  ],
+  [
+    'an exported group is left alone',
+    wanted(),
+    nodeWith({ isExported: true }),
+    'VolumeGroupNotUsable',
+  ],
+  [
+    'a read-only group is left alone',
+    wanted(),
+    nodeWith({ isWritable: false }),
+    'VolumeGroupNotUsable',
+  ],
+  [
+    'of two groups with one name neither is touched',
+    wanted(),
+    nodeOf([sdb, sdc], { vgs: [sampleVg({ pvs: [member] }), sampleVg({ uuid: 'other' })] }),
+    'VolumeGroupAmbiguous',
+    /uuid-vg1 and other/,
+  ],
+  ['a group that is gone stays gone', wanted({ presence: 'absent' }), nodeOf([sdb]), 'rest'],
+  [
+    'a group with a volume is not removed',
+    wanted({ presence: 'absent' }),
+    nodeWith({ lvs: [sampleLv()] }),
+    'VolumeInUse',
+    /vg1 .*v1/,
+  ],
+  [
+    "somebody's empty group is not removed",
+    wanted({ presence: 'absent' }),
+    nodeWith({ tags: [] }),
+    'VolumeGroupForeign',
+  ],
+];
+
+for (const [title, desired, node, result, names] of rows) {
+  test(title, () => {
+    const decision = plan(desired, node);
+    if (result === 'rest') assertRest(decision);
+    else assertBlocked(decision, result, names);
+  });
+}
+
+test('an empty group of ours is removed by its UUID, with a permit for just that', () => {
+  const step = stepOf(plan(wanted({ presence: 'absent' }), nodeWith({})), 'remove-vg');
+  assert.equal(step.vgUuid, 'uuid-vg1');
+  assert.equal(step.permit.target, 'uuid-vg1');
+});
+
+const forced = (...required: readonly string[]) => paths(required, { forceWipe: true });
+
+test('a device that may be wiped is wiped first, then taken', () => {
+  const { steps, end } = follow(nodeOf([sdb, formatted]), (node) =>
+    plan(forced('/dev/sdb', '/dev/sde'), node),
+  );
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['wipe-device', 'create-vg'],
+  );
+  assertRest(end);
+});
+
+const disk = sampleDevice({
+  path: '/dev/sdf',
+  partitionTable: 'gpt',
+  holders: ['/dev/sdf1', '/dev/sdf2'],
+});
+const part = (number: number, given = {}) =>
+  sampleDevice({
+    path: `/dev/sdf${number}`,
+    type: 'part',
+    signatures: { kind: 'found', types: ['xfs'] },
+    ...given,
+  });
+
+test('partitions are wiped before the disk they are on', () => {
+  const { steps, end } = follow(nodeOf([disk, part(1), part(2)]), (node) =>
+    plan(forced('/dev/sdf'), node),
+  );
+  assert.deepEqual(
+    steps.map((step) => ('device' in step ? step.device : step.kind)),
+    ['/dev/sdf1', '/dev/sdf2', '/dev/sdf', 'create-vg'],
+  );
+  assertRest(end);
+});
+
+const unwipeable: readonly (readonly [title: string, second: object])[] = [
+  ['mounted', { mountPoints: ['/boot'] }],
+  ['mounted with nothing a probe knows', { mountPoints: ['/x'], signatures: { kind: 'none' } }],
+  ['swap', { isSwap: true }],
+  ['held', { holders: ['/dev/mapper/luks'] }],
+  ['a PV', { label: { kind: 'member', pvUuid: 'u', vg: 'vg2' } }],
+  ['a PV no probe knows', { label: { kind: 'member', pvUuid: 'u' }, signatures: { kind: 'none' } }],
+];
+
+for (const [title, second] of unwipeable) {
+  test(`no partition is wiped when another on its disk is ${title}`, () => {
+    const node = nodeOf([disk, part(1), part(2, second)]);
+    assertBlocked(plan(forced('/dev/sdf'), node), 'DeviceNotUsable', /\/dev\/sdf/);
+  });
+}
+
+test('nothing is wiped for a group whose other devices are not there', () => {
+  const node = nodeOf([formatted]);
+  assertBlocked(plan(forced('/dev/sde', '/dev/sdx'), node), 'DeviceNotFound', /\/dev\/sdx/);
+});
+
+test('a wipe never aims at what is in use, and every plan comes to rest', () => {
+  let wipes = 0;
+  fc.assert(
+    fc.property(generatedNode, generatedVg('vg1'), generatedVg('vg2'), (node, one, two) => {
+      const { steps, end } = follow(node, (view) => planVolumeGroup(one, view, [two]));
+      assert.notEqual(end.kind, 'step');
+      for (const step of steps) {
+        if (step.kind !== 'wipe-device') continue;
+        wipes += 1;
+        const target = node.devices.find((device) => device.path === step.device);
+        const above = node.devices.filter((device) => target?.holders.includes(device.path));
+        assert.equal(step.permit.target, step.device);
+        for (const device of [target, ...above]) {
+          assert.deepEqual(device?.mountPoints, []);
+          assert.equal(device?.isSwap, false);
+          assert.equal(device?.exclusiveOpen, 'free');
+          assert.notEqual(device?.label.kind, 'member');
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(wipes > 10, `the hosts were hopeless: ${wipes} wipes`);
+});
+
+const full = samplePv({ device: '/dev/sdb', freeBytes: extents(400) });
+const roomy = samplePv({ device: '/dev/sdc' });
+const leaving = wanted({ release: ['/dev/disk/by-id/b'] });
+const linked = sampleDevice({ path: '/dev/sdb', links: ['/dev/disk/by-id/b'] });
+
+test('a device that shall leave is emptied, taken out, and not taken again', () => {
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, roomy] })] });
+  const { steps, end, host } = follow(node, (view) => plan(leaving, view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['evacuate-pv', 'reduce-vg'],
+  );
+  assertRest(end);
+  const [vg] = host.vgs;
+  assert.deepEqual(
+    vg?.pvs.map((pv) => [pv.device, pv.freeBytes]),
+    [['/dev/sdc', extents(400)]],
+  );
+});
+
+test('a device stays while the others have no room for what is on it', () => {
+  const tight = { ...roomy, freeBytes: extents(599) };
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, tight] })] });
+  assertBlocked(plan(leaving, node), 'InsufficientCapacity', /\/dev\/sdb/);
+});
+
+test('room on a device that gives none away does not count', () => {
+  const closed = { ...roomy, isAllocatable: false };
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, closed] })] });
+  assertBlocked(plan(leaving, node), 'InsufficientCapacity', /\/dev\/sdb/);
+});
+
+test('the last device never leaves', () => {
+  const node = nodeOf([linked], { vgs: [sampleVg({ pvs: [member] })] });
+  assertBlocked(plan(leaving, node), 'DeviceNotUsable', /\/dev\/sdb .*last/);
+});
+
+test('a label left behind is cleared only where LVM shows an orphan that was named', () => {
+  const orphan = sampleDevice({
+    path: '/dev/sdb',
+    label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' },
+  });
+  const orphanPvs = [member];
+  const named = paths(['/dev/sdb']);
+  const step = stepOf(planLabelRemoval(named, nodeOf([orphan], { orphanPvs })), 'remove-pv');
+  assert.equal(step.permit.target, 'pv-/dev/sdb');
+  const { end } = follow(nodeOf([orphan], { orphanPvs }), (node) => planLabelRemoval(named, node));
+  assertRest(end);
+  for (const [desired, node] of [
+    [wanted(), nodeOf([orphan], { orphanPvs })],
+    [paths(['/dev/sdc']), nodeOf([orphan], { orphanPvs })],
+    [named, nodeOf([sdb], { orphanPvs })],
+    [named, nodeOf([orphan])],
+  ] as const) {
+    assertRest(planLabelRemoval(desired, node));
+  }
+});
+
+const states: readonly (readonly [string, DesiredVg, ObservedNode, string, RegExp])[] = [
+  ['a complete group', wanted(), nodeWith({}), 'Ready', /^$/],
+  ['a group to be made', wanted(), nodeOf([sdb]), 'Progressing', /^next: create-vg$/],
+  ['a group without devices', wanted(), nodeOf([]), 'Failed', /^NoUsableDevices: /],
+  [
+    'a group that misses a device',
+    wanted(),
+    nodeWith({ isPartial: true }),
+    'Degraded',
+    /Partial: /,
+  ],
+  ['a group that is gone', wanted({ presence: 'absent' }), nodeOf([]), 'Absent', /^$/],
+];
+
+for (const [title, desired, node, state, reason] of states) {
+  test(`${title} is ${state}`, () => {
+    const status = volumeGroupStatus(desired, node, []);
+    assert.equal(status.state, state, text(plan(desired, node)));
+    assert.match(status.reason, reason);
+    assert.equal(status.sizeBytes, node.vgs[0]?.sizeBytes);
+    assert.equal(status.freeBytes, node.vgs[0]?.freeBytes);
+  });
+}
