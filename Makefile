@@ -21,7 +21,7 @@ setup: $(stamp) ## install what the project needs from npm
 $(stamp): package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }
 	@echo "installing packages from npm ..."
-	@npm ci --silent --no-progress
+	@npm install --no-save --silent --no-progress
 	@mkdir -p build && touch $@
 
 .PHONY: check

@@ -2,6 +2,8 @@ import { type Bytes, bytes, countUp, least, minus, noBytes, scale, times } from 
 import type { DeviceClass } from './device-class.ts';
 import { type Geometry, geometryOf, type Layout, physicalExtents } from './layouts.ts';
 import { findLv, freeExtentsByPv, type ObservedLv, type ObservedVg } from './observed.ts';
+import { poolRefusal } from './usable-pool.ts';
+import { isBlocked, usableVg } from './usable-vg.ts';
 
 /** What a device class can still give: all volumes together, and the largest single one. */
 export type Capacity = {
@@ -11,6 +13,18 @@ export type Capacity = {
 };
 
 export function capacityOf(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
+  const capacity = roomIn(deviceClass, vg);
+  if (acceptsVolumes(deviceClass, vg)) return capacity;
+  // Free space that no volume may use must not draw anybody to this node.
+  return { ...capacity, availableBytes: noBytes, largestBytes: noBytes };
+}
+
+function acceptsVolumes({ layout }: DeviceClass, vg: ObservedVg): boolean {
+  if (isBlocked(usableVg({ vgs: [vg], orphanPvs: [] }, vg.name))) return false;
+  return layout.kind !== 'thin' || poolRefusal(vg, layout.pool) === undefined;
+}
+
+function roomIn(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
   const { layout, spareBytes, overprovisionRatio } = deviceClass;
   if (layout.kind === 'thin') return thinCapacity(vg, layout.pool, overprovisionRatio);
   const geometry = geometryOf(layout) ?? linear;

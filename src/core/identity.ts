@@ -1,5 +1,5 @@
 import { type Blocked, blocked } from '../base/failures.ts';
-import type { ObservedLv, ObservedVg } from './observed.ts';
+import { findLv, type ObservedLv, type ObservedVg } from './observed.ts';
 
 /**
  * A volume that was reported ready has an identity. If it is gone, or another one bears its name,
@@ -16,4 +16,16 @@ export function identityLost(
     return blocked('VolumeLost', `${name} was ${known.uuid} and is gone: somebody removed it`);
   }
   return blocked('VolumeLost', `${name} was ${known.uuid} and is another volume now: ${lv.uuid}`);
+}
+
+/** The volume that a snapshot or clone is of. A name alone may mean another volume by now. */
+export function findSource(
+  wanted: { readonly source: string; readonly sourceUuid: string | undefined },
+  vg: ObservedVg,
+): ObservedLv | Blocked {
+  const source = findLv(vg, wanted.source);
+  const isOther = wanted.sourceUuid !== undefined && source?.uuid !== wanted.sourceUuid;
+  if (source !== undefined && !isOther) return source;
+  const which = wanted.sourceUuid === undefined ? '' : ` with UUID ${wanted.sourceUuid}`;
+  return blocked('SourceNotFound', `there is no volume ${vg.name}/${wanted.source}${which}`);
 }

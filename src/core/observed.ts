@@ -65,6 +65,7 @@ export type ObservedLv = {
   readonly stripes: number;
   readonly dataColumns: number;
   readonly origin: string | undefined;
+  readonly originUuid: string | undefined;
   readonly pool: string | undefined;
   readonly dataPercent: number | undefined;
   readonly metadataPercent: number | undefined;

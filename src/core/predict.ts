@@ -270,6 +270,7 @@ function newSnapshot(
     ...blank(step.lv, own.kind, sizeBytes, step.tags),
     ownSizeBytes: own.ownSizeBytes ?? sizeBytes,
     origin: source?.name,
+    originUuid: source?.uuid,
     pool: own.kind === 'thin' ? source?.pool : undefined,
     dataPercent: 0,
   };
@@ -291,6 +292,7 @@ function blank(name: string, kind: LvKind, sizeBytes: Bytes, tags: readonly stri
     stripes: 1,
     dataColumns: 1,
     origin: undefined,
+    originUuid: undefined,
     pool: undefined,
     dataPercent: undefined,
     metadataPercent: undefined,

@@ -32,6 +32,9 @@ export class Engine {
     this.model = new HostModel(doors.host, doors.clock);
     this.#tools = { host: doors.host, model: this.model, trace: doors.trace };
     this.#devices = new Lane(this.#tools);
+    this.model.onReport(() => {
+      for (const lane of this.#lanes.values()) lane.takeUpRescue();
+    });
   }
 
   /** Brings a task about. The answer is what a look at the host showed after the last step. */
@@ -83,6 +86,7 @@ export class Engine {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
       } catch (error) {
         failure = asOperationError(error);
+        this.#lane(task.vg).suspect(decision.step);
       }
       this.model.changed();
     }

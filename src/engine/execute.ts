@@ -42,7 +42,7 @@ export async function runCommand(
   let failure: OperationError | undefined;
   try {
     result = await running.result;
-    if (result.exitCode !== 0) failure = failureOf(command, result);
+    if (result.exitCode !== 0) failure = stepFailure(step, failureOf(command, result));
   } catch (error) {
     failure = asOperationError(error);
   }
@@ -55,10 +55,7 @@ export async function runCommand(
     exitCode: result?.exitCode,
     ...(failure === undefined ? {} : { error: failure.message }),
   });
-  if (failure === undefined) return;
-  const endedBadly = result === undefined || result.exitCode === undefined;
-  if (endedBadly && 'vgUuid' in step) await resumeSuspended(host, step.vgUuid, subject, trace);
-  throw failure;
+  if (failure !== undefined) throw failure;
 }
 
 /**
@@ -86,6 +83,19 @@ export async function resumeSuspended(
   }
   return resumed;
 }
+
+/** "No room" means something else to whoever creates, grows or takes a snapshot. */
+function stepFailure(step: Step, failure: OperationError): OperationError {
+  if (failure.code !== 'InsufficientCapacity') return failure;
+  const code = roomCodes[step.kind];
+  return code === undefined ? failure : new OperationError(code, failure.message);
+}
+
+const roomCodes: { readonly [kind in Step['kind']]?: FailureCode } = {
+  'extend-lv': 'InsufficientCapacityToExpand',
+  'create-thin-snapshot': 'InsufficientCapacityForSnapshot',
+  'create-cow-snapshot': 'InsufficientCapacityForSnapshot',
+};
 
 export function failureOf(command: Command, result: CommandResult): OperationError {
   const { exitCode, signal, stderr } = result;

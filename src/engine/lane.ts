@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { OperationError } from '../base/failures.ts';
+import { blocked, failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import type { ObservedHost } from '../core/observed.ts';
@@ -7,7 +7,7 @@ import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
 import { isLong, type Step } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
-import { asOperationError, execute, runCommand } from './execute.ts';
+import { asOperationError, execute, resumeSuspended, runCommand } from './execute.ts';
 import type { Job } from './job.ts';
 import type { HostModel } from './model.ts';
 import type { Host, Trace } from './ports.ts';
@@ -29,6 +29,8 @@ export class Lane {
   readonly #waiting: (Job | Exclusive)[] = [];
   #isWorking = false;
   #lastChange = 0;
+  /** Groups in which a command of ours failed, and may have left a device suspended. */
+  readonly #suspects = new Set<string>();
 
   constructor(tools: LaneTools) {
     this.#tools = tools;
@@ -36,6 +38,12 @@ export class Lane {
 
   get length(): number {
     return this.#waiting.length;
+  }
+
+  /** A search for suspended devices could not be finished: it is taken up at the next look. */
+  takeUpRescue(): void {
+    if (this.#suspects.size === 0) return;
+    this.exclusive(() => this.#rescue()).catch(() => undefined);
   }
 
   add(job: Job): void {
@@ -97,6 +105,7 @@ export class Lane {
     try {
       for (let pass = 0; ; pass += 1) {
         assert(pass < limits.passesMax, 'a burst must come to rest');
+        await this.#rescue();
         const report = await this.#tools.model.since(this.#lastChange);
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
@@ -104,8 +113,26 @@ export class Lane {
         await this.#runSteps(left, report.host);
       }
     } catch (error) {
-      for (const job of burst) job.fail(error);
+      for (const job of burst) if (!job.isAway) job.fail(error);
     }
+  }
+
+  /**
+   * lvm can fail between suspending a device and resuming it, with or without a telling exit
+   * code, and all I/O to the device hangs. Nothing else is done in the group before that is
+   * mended, and only in its turn: another command may have suspended a device on purpose.
+   */
+  async #rescue(): Promise<void> {
+    const { host, trace } = this.#tools;
+    for (const vgUuid of this.#suspects) {
+      await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
+      this.#suspects.delete(vgUuid);
+    }
+  }
+
+  /** After a failure: the group is searched before anything else is done in it. */
+  suspect(step: Step): void {
+    if ('vgUuid' in step) this.#suspects.add(step.vgUuid);
   }
 
   /** Is a job at its end, judged by a real report? Only such a report may end one. */
@@ -113,7 +140,7 @@ export class Lane {
     const decision = job.task.plan(host);
     if (decision.kind === 'rest') job.settle(host);
     else if (decision.kind === 'blocked') job.refuse(decision);
-    else if (job.failure !== undefined) job.fail(job.failure);
+    else if (job.failure !== undefined) concludeFailure(job, job.failure);
     else if (job.repeats > limits.staleRetriesMax) job.fail(endless(job, decision.step));
     else return false;
     return true;
@@ -148,6 +175,7 @@ export class Lane {
       return true;
     } catch (error) {
       job.failure = asOperationError(error);
+      this.suspect(step);
       return false;
     } finally {
       this.#lastChange = this.#tools.model.changed();
@@ -181,12 +209,19 @@ export class Lane {
       });
     } catch (error) {
       job.failure = asOperationError(error);
+      this.suspect(step);
     }
     this.#lastChange = this.#tools.model.changed();
     job.isAway = false;
     this.#waiting.push(job);
     void this.#work();
   }
+}
+
+/** What trying again cannot change is a refusal, though it was lvm that said no. */
+function concludeFailure(job: Job, failure: OperationError): void {
+  if (failures[failure.code].retry === 'backoff') job.fail(failure);
+  else job.refuse(blocked(failure.code, failure.message));
 }
 
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };

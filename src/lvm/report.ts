@@ -3,7 +3,17 @@ import { OperationError } from '../base/failures.ts';
 import { layouts } from '../core/layouts.ts';
 import type { LvKind, ObservedHost, ObservedLv, ObservedPv, ObservedVg } from '../core/observed.ts';
 import { parseLvAttributes } from './attributes.ts';
-import { list, optionalSize, parseJson, percent, type Row, rowsOf, size, text } from './json.ts';
+import {
+  list,
+  optionalSize,
+  optionalText,
+  parseJson,
+  percent,
+  type Row,
+  rowsOf,
+  size,
+  text,
+} from './json.ts';
 
 /** `lvm fullreport` as values. Anything unexpected is an error: half a report is no truth. */
 export function parseHost(output: string): ObservedHost {
@@ -70,6 +80,7 @@ function parseLv(row: Row, segment: Row | undefined): ObservedLv {
     isInternal: isInternal(row, kind),
     ...columns(kind, segment),
     origin: text(row, 'origin') || undefined,
+    originUuid: optionalText(row, 'origin_uuid') || undefined,
     pool: text(row, 'pool_lv') || undefined,
     dataPercent: percent(row, 'data_percent'),
     metadataPercent: percent(row, 'metadata_percent'),

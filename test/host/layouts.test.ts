@@ -151,7 +151,7 @@ describe('every layout on real LVM', { timeout: 600_000 }, () => {
       'mkfs.ext4 -q /dev/vg/held && mkdir -p /tmp/held && mount /dev/vg/held /tmp/held',
     );
     const refused = await remote.ask({ op: 'delete', vg: 'vg', name: 'held' });
-    assert.equal(refused.kind, 'failed');
+    assert.equal(refused.kind, 'blocked');
     assert.equal(refused.code, 'VolumeInUse');
     await guest.sh('umount /tmp/held');
     await remote.must({ op: 'delete', vg: 'vg', name: 'held' });

@@ -119,6 +119,11 @@ class Process implements Running {
       return;
     }
     this.#locks.take(lock, () => {
+      if (this.#state !== 'waiting') {
+        // It was killed while it waited: the lock goes to the next at once.
+        this.#locks.release(lock);
+        return;
+      }
       this.#lock = lock;
       this.#work();
     });

@@ -1,6 +1,8 @@
 import type { Bytes } from '../../base/bytes.ts';
 import type { Blocked } from '../../base/failures.ts';
 import type { DeviceClass } from '../device-class.ts';
+import { layouts } from '../layouts.ts';
+import { checkLvName, copySourceName } from '../names.ts';
 import { ownerTag, tagOf } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { desiredVolume } from '../volume/desired.ts';
@@ -9,6 +11,8 @@ import { desiredVolume } from '../volume/desired.ts';
 export type DesiredClone = {
   readonly name: string;
   readonly source: string;
+  /** When known: another volume that took the source's name is not the source. */
+  readonly sourceUuid: string | undefined;
   readonly deviceClass: DeviceClass;
   readonly sizeBytes: Bytes;
   readonly tags: readonly string[];
@@ -19,6 +23,7 @@ export type DesiredClone = {
 export type CloneRequest = {
   readonly name: string;
   readonly source: string;
+  readonly sourceUuid?: string | undefined;
   readonly className: string;
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
@@ -32,9 +37,12 @@ export function desiredClone(
   const volume = desiredVolume(request, classes);
   if (isBlocked(volume)) return volume;
   const { name, deviceClass, sizeBytes, uuid } = volume;
-  const { source } = request;
+  const { source, sourceUuid } = request;
+  const isCopied = layouts[deviceClass.layout.kind].clone === 'copy';
+  const refusal = isCopied ? checkLvName(copySourceName(name)) : undefined;
+  if (refusal !== undefined) return refusal;
   // No pending mark: a clone holds its source's data and is never formatted.
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
   const tags = [...ours, ...(request.tags ?? [])];
-  return { name, source, deviceClass, sizeBytes, uuid, tags };
+  return { name, source, sourceUuid, deviceClass, sizeBytes, uuid, tags };
 }

@@ -1,17 +1,18 @@
-import { type Bytes, bytes, least } from '../../base/bytes.ts';
+import { type Bytes, bytes, least, noBytes, roundUp } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
-import { identityLost } from '../identity.ts';
+import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import type { DesiredSnapshot } from '../snapshot/desired.ts';
 import { planSnapshot } from '../snapshot/plan.ts';
 import { type Decision, next } from '../step.ts';
 import { copyingTag, copySourceRole, ownerTag, readTag, tagOf } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
-import { planRemovalOf, planVolume } from '../volume/plan.ts';
+import { isVolume, planRemovalOf, planVolume, roomToCreate } from '../volume/plan.ts';
 import type { DesiredClone } from './desired.ts';
 
 export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
@@ -28,10 +29,8 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
     }
     if (!clone.tags.includes(copyingTag)) return planComplete(desired, vg, host);
   }
-  const source = findLv(vg, desired.source);
-  if (source === undefined) {
-    return blocked('SourceNotFound', `there is no volume ${vg.name}/${desired.source}`);
-  }
+  const source = findSource(desired, vg);
+  if (isBlocked(source)) return source;
   const refusal = sourceRefusal(desired, source);
   if (refusal !== undefined) return refusal;
   if (layouts[desired.deviceClass.layout.kind].clone === 'instant') {
@@ -55,6 +54,9 @@ function sourceRefusal(desired: DesiredClone, source: ObservedLv) {
   if (source.isInvalid) {
     return blocked('SnapshotOverflowed', `${source.name} overflowed and can no longer be read`);
   }
+  if (!isVolume(source) && source.kind !== 'cow-snapshot') {
+    return blocked('SnapshotsUnsupported', `${source.name} is a ${source.kind}, no volume`);
+  }
   const { layout } = desired.deviceClass;
   const sourcePool = source.pool;
   const wantedPool = layout.kind === 'thin' ? layout.pool : undefined;
@@ -65,7 +67,7 @@ function sourceRefusal(desired: DesiredClone, source: ObservedLv) {
   return blocked('SourceElsewhere', message);
 }
 
-/** A thin clone is a writable snapshot. The rules for room are a snapshot's. */
+/** A thin clone is a writable snapshot. The rules for room are a volume's: it may be larger. */
 function planInstant(
   desired: DesiredClone,
   vg: ObservedVg,
@@ -73,10 +75,9 @@ function planInstant(
   host: ObservedHost,
 ): Decision {
   const { name, deviceClass, tags } = desired;
-  const decision = planSnapshot(
-    { name, source: source.name, deviceClass, tags, uuid: undefined, reserveBytes: undefined },
-    host,
-  );
+  const refusal = roomToCreate(deviceClass, roundUp(desired.sizeBytes, vg.extentSizeBytes), vg);
+  if (refusal !== undefined) return refusal;
+  const decision = planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
   if (decision.kind !== 'step' || decision.step.kind !== 'create-thin-snapshot') {
     return decision.kind === 'blocked'
       ? decision
@@ -105,7 +106,7 @@ function planCopy(
 ): Decision {
   const { clone } = pair;
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid };
-  const copied = bytes(BigInt(readTag(clone.tags, 'copied') ?? '0'));
+  const copied = copiedBytes(clone);
   const marks = clone.tags.filter((tag) => tag.startsWith(tagOf('copied', '')));
   // A CoW snapshot never changes; anything else is read through a snapshot of it.
   const frozen = pair.source.kind === 'cow-snapshot' ? pair.source : copySourceOf(desired, vg);
@@ -113,7 +114,7 @@ function planCopy(
   if (frozen === undefined && copied > 0n) {
     return next({ kind: 'change-tags', ...target, add: [], remove: marks });
   }
-  if (frozen === undefined) return planCopySource(desired, host);
+  if (frozen === undefined) return planCopySource(desired, pair.source, host);
   if (!clone.isActive) return next({ kind: 'activate-lv', ...target });
   if (!frozen.isActive) {
     const lv = { lv: frozen.name, lvUuid: frozen.uuid };
@@ -139,12 +140,28 @@ function progressTags(copied: Bytes, lengthBytes: Bytes, marks: readonly string[
   return { add: [tagOf('copied', String(copied + lengthBytes))], remove: marks };
 }
 
-function planCopySource(desired: DesiredClone, host: ObservedHost): Decision {
-  const { source, deviceClass } = desired;
-  const tags = [ownerTag, tagOf('role', copySourceRole), tagOf('source', source)];
+function planCopySource(desired: DesiredClone, source: ObservedLv, host: ObservedHost): Decision {
+  const { deviceClass } = desired;
+  const tags = [ownerTag, tagOf('role', copySourceRole), tagOf('source', source.name)];
   const name = copySourceName(desired.name);
-  const helper = { name, source, deviceClass, tags, uuid: undefined, reserveBytes: undefined };
-  return planSnapshot(helper, host);
+  const decision = planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
+  if (decision.kind !== 'rest') return decision;
+  // Somebody's own snapshot bears the name. To rest now would call an empty clone complete.
+  return blocked('VolumeDiffers', `${name}, which copying ${source.name} needs, is taken`);
+}
+
+/** How far the copy came; a note that cannot be read means that it starts again. */
+export function copiedBytes(clone: ObservedLv): Bytes {
+  const note = readTag(clone.tags, 'copied') ?? '';
+  return /^[0-9]+$/.test(note) ? bytes(BigInt(note)) : noBytes;
+}
+
+function snapshotOf(
+  source: ObservedLv,
+  rest: Pick<DesiredSnapshot, 'name' | 'deviceClass' | 'tags'>,
+): DesiredSnapshot {
+  const identity = { source: source.name, sourceUuid: source.uuid, uuid: undefined };
+  return { ...rest, ...identity, reserveBytes: undefined };
 }
 
 function copySourceOf(desired: DesiredClone, vg: ObservedVg): ObservedLv | undefined {

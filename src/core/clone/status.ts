@@ -1,9 +1,9 @@
-import { type Bytes, bytes } from '../../base/bytes.ts';
+import type { Bytes } from '../../base/bytes.ts';
 import { findLv, findVg, type ObservedHost } from '../observed.ts';
-import { copyingTag, readTag } from '../tags.ts';
+import { copyingTag } from '../tags.ts';
 import { lvStatus, type VolumeStatus } from '../volume/status.ts';
 import type { DesiredClone } from './desired.ts';
-import { planClone } from './plan.ts';
+import { copiedBytes, planClone } from './plan.ts';
 
 export type CloneStatus = VolumeStatus & {
   /** `undefined` once nothing is left to copy. */
@@ -13,9 +13,8 @@ export type CloneStatus = VolumeStatus & {
 export function cloneStatus(desired: DesiredClone, host: ObservedHost): CloneStatus {
   const vg = findVg(host, desired.deviceClass.vg);
   const lv = vg === undefined ? undefined : findLv(vg, desired.name);
-  const isCopying = lv?.tags.includes(copyingTag) ?? false;
-  const copied = BigInt(readTag(lv?.tags ?? [], 'copied') ?? '0');
   const decision = planClone(desired, host);
   const status = lvStatus({ vg: desired.deviceClass.vg, name: desired.name, host, decision });
-  return { ...status, copiedBytes: isCopying ? bytes(copied) : undefined };
+  const isCopying = lv?.tags.includes(copyingTag) === true;
+  return { ...status, copiedBytes: isCopying ? copiedBytes(lv) : undefined };
 }

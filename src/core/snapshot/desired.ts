@@ -9,6 +9,8 @@ import { ownerTag, tagOf } from '../tags.ts';
 export type DesiredSnapshot = {
   readonly name: string;
   readonly source: string;
+  /** When known: another volume that took the source's name is not the source. */
+  readonly sourceUuid: string | undefined;
   readonly deviceClass: DeviceClass;
   readonly tags: readonly string[];
   /** Known once it was reported ready; from then on it is never taken anew. */
@@ -20,6 +22,7 @@ export type DesiredSnapshot = {
 export type SnapshotRequest = {
   readonly name: string;
   readonly source: string;
+  readonly sourceUuid?: string | undefined;
   readonly deviceClass: DeviceClass;
   readonly tags?: readonly string[];
   readonly uuid?: string | undefined;
@@ -29,9 +32,10 @@ export type SnapshotRequest = {
 export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blocked {
   const refusal = checkLvName(request.name);
   if (refusal !== undefined) return refusal;
-  const { name, source, deviceClass, tags = [], uuid, reserveBytes } = request;
+  const { name, source, sourceUuid, deviceClass, tags = [], uuid, reserveBytes } = request;
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
-  return { name, source, deviceClass, uuid, reserveBytes, tags: [...ours, ...tags] };
+  const all = [...ours, ...tags];
+  return { name, source, sourceUuid, deviceClass, uuid, reserveBytes, tags: all };
 }
 
 export function reserveFor(sourceBytes: Bytes): Bytes {

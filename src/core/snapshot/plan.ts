@@ -3,13 +3,14 @@ import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
 import { freeExtents, thinCapacity } from '../capacity.ts';
-import { identityLost } from '../identity.ts';
+import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, readTag } from '../tags.ts';
+import { copyingTag, isOurs, readTag } from '../tags.ts';
+import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
-import { isVolume, poolRefusal } from '../volume/plan.ts';
+import { isVolume } from '../volume/plan.ts';
 import { type DesiredSnapshot, reserveFor } from './desired.ts';
 
 export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Decision {
@@ -19,10 +20,8 @@ export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Deci
   const lost = identityLost(desired, vg, snapshot);
   if (lost !== undefined) return lost;
   if (snapshot !== undefined) return planExisting(desired, vg, snapshot);
-  const source = findLv(vg, desired.source);
-  if (source === undefined) {
-    return blocked('SourceNotFound', `there is no volume ${vg.name}/${desired.source}`);
-  }
+  const source = findSource(desired, vg);
+  if (isBlocked(source)) return source;
   if (!isVolume(source)) {
     const message = `${vg.name}/${source.name} is a ${source.kind}: no snapshot of it is possible`;
     return blocked('SnapshotsUnsupported', message);
@@ -77,10 +76,20 @@ function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): 
 
 function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {
   const name = `${vg.name}/${snapshot.name}`;
+  if (!isOurs(snapshot.tags) && snapshot.uuid !== desired.uuid) {
+    return blocked('VolumeDiffers', `${name} exists and is not ours: a ${snapshot.kind} volume`);
+  }
   const source = readTag(snapshot.tags, 'source') ?? snapshot.origin;
   if (source !== desired.source) {
     const what = source === undefined ? 'no snapshot' : `a snapshot of ${source}`;
     return blocked('VolumeDiffers', `${name} exists and is ${what}, not of ${desired.source}`);
+  }
+  const { originUuid } = snapshot;
+  if (desired.sourceUuid !== undefined && originUuid !== undefined) {
+    // lvcreate takes its origin by name only: the name may have changed hands at that moment.
+    if (originUuid !== desired.sourceUuid) {
+      return blocked('VolumeDiffers', `${name} was taken of another volume named ${source}`);
+    }
   }
   if (snapshot.isInvalid) {
     return blocked('SnapshotOverflowed', `${name} overflowed and can no longer be read`);

@@ -4,11 +4,13 @@ import {
   least,
   minus,
   most,
+  noBytes,
   roundDown,
   roundUp,
   times,
 } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
+import { freeExtents } from '../capacity.ts';
 import type { ObservedVg } from '../observed.ts';
 
 export type DesiredThinPool = {
@@ -34,15 +36,26 @@ export type PoolShape = {
  * repair), so both are taken from what the pool could have.
  */
 export function shapeOfPool(desired: DesiredThinPool, vg: ObservedVg): PoolShape {
-  const share = times(vg.freeBytes, desired.sizePercent) / 100n;
+  const free = freeForPools(vg);
+  const share = times(free, desired.sizePercent) / 100n;
   const chunkSizeBytes = chunkFor(bytes(share), desired.chunkSizeBytes);
   const metadataBytes = roundUp(
-    desired.metadataBytes ?? metadataFor(bytes(share), chunkSizeBytes),
+    wantedMetadata(desired) ?? metadataFor(bytes(share), chunkSizeBytes),
     vg.extentSizeBytes,
   );
-  const room = minus(vg.freeBytes, times(metadataBytes, 2));
+  const room = minus(free, times(metadataBytes, 2));
   const sizeBytes = roundDown(least(share, room), vg.extentSizeBytes);
   return { sizeBytes, chunkSizeBytes, metadataBytes };
+}
+
+/** What the group calls free may lie on devices that nothing may be put on. */
+export function freeForPools(vg: ObservedVg): Bytes {
+  return times(freeExtents(vg, noBytes), vg.extentSizeBytes);
+}
+
+/** LVM gives no more than dm-thin can use, whatever is asked for. */
+export function wantedMetadata({ metadataBytes }: DesiredThinPool): Bytes | undefined {
+  return metadataBytes === undefined ? undefined : least(metadataBytes, metadataUsable);
 }
 
 /** The smallest chunk, from the wanted one up, that metadata of legal size can address. */

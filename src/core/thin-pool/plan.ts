@@ -6,25 +6,41 @@ import { type Decision, next, rest } from '../step.ts';
 import { ownerTag } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
-import { type DesiredThinPool, shapeOfPool } from './desired.ts';
+import { type DesiredThinPool, freeForPools, shapeOfPool, wantedMetadata } from './desired.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
   const groupIsGone = !host.vgs.some((vg) => vg.name === desired.vg);
   if (desired.presence === 'absent' && groupIsGone) return rest;
   const vg = usableVg(host, desired.vg);
   if (isBlocked(vg)) return vg;
-  const pool = findLv(vg, desired.name);
-  if (desired.presence === 'absent') {
-    return pool === undefined ? rest : planRemoval(desired, vg, pool);
+  const isOurGroup = vg.tags.includes(desired.vgOwnerTag);
+  if (!isOurGroup && desired.presence === 'present') {
+    const message = `${vg.name} does not carry the tag ${desired.vgOwnerTag}: its pools stay as is`;
+    return blocked('VolumeGroupForeign', message);
   }
-  return pool === undefined ? planCreation(desired, vg) : planExisting(desired, vg, pool);
+  const pool = findLv(vg, desired.name);
+  if (pool === undefined) return desired.presence === 'absent' ? rest : planCreation(desired, vg);
+  if (pool.kind !== 'thin-pool') {
+    const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
+    return blocked('ThinPoolForeign', message);
+  }
+  return desired.presence === 'absent'
+    ? planRemoval(desired, vg, pool)
+    : planExisting(desired, vg, pool);
 }
 
 function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
   const shape = shapeOfPool(desired, vg);
+  const { chunkSizeBytes: chunk } = desired;
+  if (chunk !== undefined && chunk < shape.chunkSizeBytes) {
+    const message =
+      `chunks of ${showBytes(chunk)} are too small for the thin pool ${vg.name}/${desired.name}: ` +
+      `it needs at least ${showBytes(shape.chunkSizeBytes)}`;
+    return blocked('ThinPoolTooSmallChunks', message);
+  }
   if (shape.sizeBytes < vg.extentSizeBytes) {
     const message =
-      `${vg.name} has ${showBytes(vg.freeBytes)} free: too little for the thin pool ` +
+      `${vg.name} has ${showBytes(freeForPools(vg))} free: too little for the thin pool ` +
       `${desired.name} with ${showBytes(shape.metadataBytes)} of metadata kept twice`;
     return blocked('InsufficientCapacity', message);
   }
@@ -39,10 +55,6 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
 }
 
 function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {
-  if (pool.kind !== 'thin-pool') {
-    const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
-    return blocked('ThinPoolForeign', message);
-  }
   if (pool.isInvalid) {
     return blocked('ThinPoolUnhealthy', `${vg.name}/${pool.name}: ${pool.health}`);
   }
@@ -58,11 +70,11 @@ function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv
 }
 
 function metadataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) {
-  const wanted = desired.metadataBytes;
+  const wanted = wantedMetadata(desired);
   const present = pool.metadataSizeBytes;
   if (wanted === undefined || present === undefined || present >= wanted) return undefined;
   // The spare copy grows with it.
-  return vg.freeBytes >= (wanted - present) * 2n ? wanted : undefined;
+  return freeForPools(vg) >= (wanted - present) * 2n ? wanted : undefined;
 }
 
 /** The pool follows its group when devices were added, and only where the group is all its own. */
@@ -74,7 +86,7 @@ function dataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) 
   const share = times(vg.sizeBytes, desired.sizePercent) / 100n;
   const isNearEnough = share - pool.sizeBytes <= vg.sizeBytes / 100n;
   if (isNearEnough) return undefined;
-  const reachable = least(share, sum(pool.sizeBytes, vg.freeBytes));
+  const reachable = least(share, sum(pool.sizeBytes, freeForPools(vg)));
   const sizeBytes = roundDown(reachable, vg.extentSizeBytes);
   return sizeBytes > pool.sizeBytes ? sizeBytes : undefined;
 }

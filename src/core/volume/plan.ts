@@ -1,6 +1,5 @@
 import { type Bytes, bytes, countUp, times } from '../../base/bytes.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
-import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import {
   fitsGrowth,
@@ -23,7 +22,8 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copySourceRole, isOurs, readTag } from '../tags.ts';
+import { copyingTag, copySourceRole, isOurs, readTag } from '../tags.ts';
+import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
 
@@ -59,6 +59,9 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
     const message = `${vg.name}/${lv.name} exists and is not ours: a ${lv.kind} volume`;
     return blocked('VolumeDiffers', message);
   }
+  if (lv.tags.includes(copyingTag)) {
+    return blocked('CopyUnfinished', `${vg.name}/${lv.name} is still being copied`);
+  }
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
   if (lv.sizeBytes < desired.sizeBytes) {
     const sizeBytes = grownSize(desired.sizeBytes, lv, vg);
@@ -73,13 +76,17 @@ function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {
   const vg = usableVg(host, desired.vg, { mayBePartial: true });
   // A group that is away may come back with the volume in it: "gone" must be seen, not assumed.
   if (isBlocked(vg)) return vg;
+  const lv = findLv(vg, desired.name);
+  // The name, and a helper after it, belong to another volume by now.
+  if (lv !== undefined && desired.uuid !== undefined && desired.uuid !== lv.uuid) return rest;
   const helper = findLv(vg, copySourceName(desired.name));
   if (helper !== undefined && readTag(helper.tags, 'role') === copySourceRole) {
     return planRemovalOf(vg, helper, {});
   }
-  const lv = findLv(vg, desired.name);
   if (lv === undefined) return rest;
-  if (desired.uuid !== undefined && desired.uuid !== lv.uuid) return rest;
+  if (!isVolume(lv) && lv.kind !== 'cow-snapshot') {
+    return blocked('NotOurs', `${vg.name}/${lv.name} is a ${lv.kind}, no volume of anybody`);
+  }
   return planRemovalOf(vg, lv, desired.isAdopted ? { recorded: lv.name } : {});
 }
 
@@ -114,14 +121,16 @@ export function grownSize(wanted: Bytes, lv: ObservedLv, vg: ObservedVg): Bytes 
   return times(extents, vg.extentSizeBytes);
 }
 
-function roomToCreate(
+/** Why a new volume of this size, in whole extents, cannot be made. */
+export function roomToCreate(
   deviceClass: DeviceClass,
   sizeBytes: Bytes,
   vg: ObservedVg,
 ): Blocked | undefined {
   const { layout, spareBytes } = deviceClass;
   if (layout.kind === 'thin') {
-    return thinRoom(deviceClass, sizeBytes, vg, 'InsufficientCapacity');
+    const pool = { name: layout.pool, ratio: deviceClass.overprovisionRatio };
+    return thinRoom(pool, sizeBytes, vg, 'InsufficientCapacity');
   }
   const geometry = geometryOf(layout);
   const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
@@ -141,41 +150,19 @@ function roomToCreate(
 }
 
 function thinRoom(
-  deviceClass: DeviceClass,
+  pool: { readonly name: string; readonly ratio: number },
   moreBytes: Bytes,
   vg: ObservedVg,
   code: 'InsufficientCapacity' | 'InsufficientCapacityToExpand',
 ): Blocked | undefined {
-  if (deviceClass.layout.kind !== 'thin') return undefined;
-  const poolName = deviceClass.layout.pool;
-  const refusal = poolRefusal(vg, poolName);
+  const refusal = poolRefusal(vg, pool.name);
   if (refusal !== undefined) return refusal;
-  const { availableBytes } = thinCapacity(vg, poolName, deviceClass.overprovisionRatio);
+  const { availableBytes } = thinCapacity(vg, pool.name, pool.ratio);
   if (moreBytes <= availableBytes) return undefined;
   const message =
-    `the thin pool ${vg.name}/${poolName} may promise ${showBytes(availableBytes)} more ` +
-    `at ratio ${deviceClass.overprovisionRatio}, not ${showBytes(moreBytes)}`;
+    `the thin pool ${vg.name}/${pool.name} may promise ${showBytes(availableBytes)} more ` +
+    `at ratio ${pool.ratio}, not ${showBytes(moreBytes)}`;
   return blocked(code, message);
-}
-
-/** Why nothing new may go into a pool right now. */
-export function poolRefusal(vg: ObservedVg, poolName: string): Blocked | undefined {
-  const pool = findLv(vg, poolName);
-  if (pool === undefined) {
-    return blocked('ThinPoolMissing', `there is no thin pool ${vg.name}/${poolName}`);
-  }
-  if (pool.kind !== 'thin-pool') {
-    return blocked('ThinPoolForeign', `${vg.name}/${poolName} is a ${pool.kind} volume`);
-  }
-  if (pool.isInvalid) {
-    return blocked('ThinPoolUnhealthy', `${vg.name}/${poolName}: ${pool.health}`);
-  }
-  const fill = { data: pool.dataPercent ?? 0, metadata: pool.metadataPercent ?? 0 };
-  if (Math.max(fill.data, fill.metadata) < limits.thinPoolFullPercent) return undefined;
-  const message =
-    `the thin pool ${vg.name}/${poolName} is full: data ${fill.data} %, ` +
-    `metadata ${fill.metadata} % of at most ${limits.thinPoolFullPercent} %`;
-  return blocked('ThinPoolFull', message);
 }
 
 function roomToGrow(
@@ -192,7 +179,9 @@ function roomToGrow(
   if (lv.health !== '') return blocked('VolumeUnhealthy', `${name}: ${lv.health}`);
   const growth = bytes(sizeBytes - lv.sizeBytes);
   if (lv.kind === 'thin') {
-    return thinRoom(deviceClass, growth, vg, 'InsufficientCapacityToExpand');
+    // Its own pool counts, whatever its class says by now.
+    const pool = { name: lv.pool ?? '', ratio: deviceClass.overprovisionRatio };
+    return thinRoom(pool, growth, vg, 'InsufficientCapacityToExpand');
   }
   return thickRoom(lv, growth, vg, deviceClass.spareBytes);
 }

@@ -23,8 +23,13 @@ export type VolumeStatus = {
 export type VolumeState = 'Ready' | 'Progressing' | 'Blocked' | 'Absent';
 
 export function volumeStatus(desired: DesiredVolume, host: ObservedHost): VolumeStatus {
-  const vg = desired.presence === 'present' ? desired.deviceClass.vg : desired.vg;
-  return lvStatus({ vg, name: desired.name, host, decision: planVolume(desired, host) });
+  const decision = planVolume(desired, host);
+  if (desired.presence === 'present') {
+    return lvStatus({ vg: desired.deviceClass.vg, name: desired.name, host, decision });
+  }
+  const status = lvStatus({ vg: desired.vg, name: desired.name, host, decision });
+  // Another volume may bear the name by now; the one that was to go is gone.
+  return decision.kind === 'rest' ? { ...status, state: 'Absent', uuid: undefined } : status;
 }
 
 /** The status every noun that ends in one LV shares; read from the report, not from the plan. */

@@ -71,6 +71,7 @@ export const lvFields: Fields<Lv> = {
   lv_layout: (_, lv) => layout(lv),
   lv_role: (_, lv) => roles(lv),
   origin: (_, lv) => originOf(lv)?.name ?? '',
+  origin_uuid: (_, lv) => originOf(lv)?.uuid ?? '',
   origin_size: (_, lv) => originSize(lv),
   pool_lv: (_, lv) => (lv.body.kind === 'thin' ? lv.body.pool.name : ''),
   data_percent: (_, lv) => dataPercent(lv),
@@ -230,8 +231,13 @@ function originSize(lv: Lv): string {
   return cowSnapshotsOf(lv).length > 0 ? text(sizeBytes(lv)) : '';
 }
 
+/** The kernel has the pool's numbers also while only volumes in it are awake. */
+function isMeasured(lv: Lv): boolean {
+  return lv.isActive || (lv.body.kind === 'pool' && hasActiveThins(lv));
+}
+
 function dataPercent(lv: Lv): string {
-  if (!lv.isActive) return '';
+  if (!isMeasured(lv)) return '';
   switch (lv.body.kind) {
     case 'pool':
       return displayPercent(poolUsedChunks(lv), poolChunks(lv));
@@ -250,9 +256,9 @@ function dataPercent(lv: Lv): string {
 }
 
 function metadataPercent(lv: Lv): string {
-  if (!lv.isActive || lv.body.kind !== 'pool') return '';
+  if (lv.body.kind !== 'pool' || !isMeasured(lv)) return '';
   const bytes = strandExtents(lv.body.metadata) * lv.vg.extentBytes;
-  return displayPercent(poolMetadataShare(lv, lv.body, bytes), 1);
+  return displayPercent(poolMetadataShare(lv, bytes), 1);
 }
 
 function syncPercent(machine: Machine, lv: Lv): string {
