@@ -36,6 +36,7 @@ export function sampleLv(given: Partial<ObservedLv> = {}): ObservedLv {
     stripes: 1,
     dataColumns: 1,
     origin: undefined,
+    originUuid: undefined,
     pool: undefined,
     dataPercent: undefined,
     metadataPercent: undefined,
