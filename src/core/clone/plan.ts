@@ -1,4 +1,4 @@
-import { type Bytes, bytes, least, noBytes, roundUp } from '../../base/bytes.ts';
+import { type Bytes, bytes, least, noBytes } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
@@ -8,11 +8,11 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import type { DesiredSnapshot } from '../snapshot/desired.ts';
 import { planSnapshot } from '../snapshot/plan.ts';
-import { type Decision, next } from '../step.ts';
+import { type Decision, next, rest } from '../step.ts';
 import { copyingTag, copySourceRole, ownerTag, readTag, tagOf } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
-import { isVolume, planRemovalOf, planVolume, roomToCreate } from '../volume/plan.ts';
+import { isVolume, planRemovalOf, planVolume, roomToCreate, sizeInGroup } from '../volume/plan.ts';
 import type { DesiredClone } from './desired.ts';
 
 export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
@@ -31,7 +31,7 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
   }
   const source = findSource(desired, vg);
   if (isBlocked(source)) return source;
-  const refusal = sourceRefusal(desired, source);
+  const refusal = sourceRefusal(desired, vg, source);
   if (refusal !== undefined) return refusal;
   if (layouts[desired.deviceClass.layout.kind].clone === 'instant') {
     return planInstant(desired, vg, source, host);
@@ -41,10 +41,12 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
     : planCopy(desired, vg, { source, clone }, host);
 }
 
-function sourceRefusal(desired: DesiredClone, source: ObservedLv) {
-  if (desired.sizeBytes < source.sizeBytes) {
+function sourceRefusal(desired: DesiredClone, vg: ObservedVg, source: ObservedLv) {
+  // The source was rounded up when it was made: a clone asked for with its size must not be less.
+  const sizeBytes = sizeInGroup(asVolume(desired, []), vg);
+  if (sizeBytes < source.sizeBytes) {
     const message =
-      `${desired.name} of ${showBytes(desired.sizeBytes)} is smaller than its source ` +
+      `${desired.name} of ${showBytes(sizeBytes)} is smaller than its source ` +
       `${source.name} of ${showBytes(source.sizeBytes)}`;
     return blocked('SourceLarger', message);
   }
@@ -75,7 +77,7 @@ function planInstant(
   host: ObservedHost,
 ): Decision {
   const { name, deviceClass, tags } = desired;
-  const refusal = roomToCreate(deviceClass, roundUp(desired.sizeBytes, vg.extentSizeBytes), vg);
+  const refusal = roomToCreate(deviceClass, sizeInGroup(asVolume(desired, []), vg), vg);
   if (refusal !== undefined) return refusal;
   const decision = planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
   if (decision.kind !== 'step' || decision.step.kind !== 'create-thin-snapshot') {
@@ -110,11 +112,15 @@ function planCopy(
   const marks = clone.tags.filter((tag) => tag.startsWith(tagOf('copied', '')));
   // A CoW snapshot never changes; anything else is read through a snapshot of it.
   const frozen = pair.source.kind === 'cow-snapshot' ? pair.source : copySourceOf(desired, vg);
-  if (frozen?.isInvalid === true) return planRemovalOf(vg, frozen, {});
+  const isForeign = frozen !== pair.source && frozen?.origin !== pair.source.name;
+  if (frozen !== undefined && (frozen.isInvalid || isForeign)) return planRemovalOf(vg, frozen, {});
   if (frozen === undefined && copied > 0n) {
     return next({ kind: 'change-tags', ...target, add: [], remove: marks });
   }
   if (frozen === undefined) return planCopySource(desired, pair.source, host);
+  // A busy source would fill the helper before a long copy is done, and the copy begin again.
+  const care = frozen === pair.source ? rest : planHelper(desired, pair.source, host);
+  if (care.kind === 'step') return care;
   if (!clone.isActive) return next({ kind: 'activate-lv', ...target });
   if (!frozen.isActive) {
     const lv = { lv: frozen.name, lvUuid: frozen.uuid };
@@ -141,13 +147,18 @@ function progressTags(copied: Bytes, lengthBytes: Bytes, marks: readonly string[
 }
 
 function planCopySource(desired: DesiredClone, source: ObservedLv, host: ObservedHost): Decision {
+  const decision = planHelper(desired, source, host);
+  if (decision.kind !== 'rest') return decision;
+  // Somebody's own snapshot bears the name. To rest now would call an empty clone complete.
+  const name = copySourceName(desired.name);
+  return blocked('VolumeDiffers', `${name}, which copying ${source.name} needs, is taken`);
+}
+
+function planHelper(desired: DesiredClone, source: ObservedLv, host: ObservedHost): Decision {
   const { deviceClass } = desired;
   const tags = [ownerTag, tagOf('role', copySourceRole), tagOf('source', source.name)];
   const name = copySourceName(desired.name);
-  const decision = planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
-  if (decision.kind !== 'rest') return decision;
-  // Somebody's own snapshot bears the name. To rest now would call an empty clone complete.
-  return blocked('VolumeDiffers', `${name}, which copying ${source.name} needs, is taken`);
+  return planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
 }
 
 /** How far the copy came; a note that cannot be read means that it starts again. */

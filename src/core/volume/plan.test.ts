@@ -199,7 +199,7 @@ const creations: readonly Refusal[] = [
 ];
 
 for (const [title, desired, host, code, names] of creations) {
-  test(`${title}`, () => assertBlocked(planVolume(desired, host), code, names));
+  test(title, () => assertBlocked(planVolume(desired, host), code, names));
 }
 
 const fitting: readonly (readonly [string, PresentVolume, ObservedHost])[] = [

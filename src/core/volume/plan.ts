@@ -107,7 +107,8 @@ export function isVolume(lv: ObservedLv): lv is ObservedLv & { readonly kind: La
   return lv.kind in layouts;
 }
 
-function sizeInGroup(desired: PresentVolume, vg: ObservedVg): Bytes {
+/** What LVM makes of a size: whole extents, as many in each column. */
+export function sizeInGroup(desired: PresentVolume, vg: ObservedVg): Bytes {
   const extents = countUp(desired.sizeBytes, vg.extentSizeBytes);
   const geometry = geometryOf(desired.deviceClass.layout);
   const logical = geometry === undefined ? extents : logicalExtents(geometry, extents);
