@@ -19,7 +19,7 @@ export type GuestHome = {
   readonly disks: GuestDisks;
   /** Resolves when the disks the guest begins with are on the shelf. */
   readonly disksReady: Promise<void>;
-  boot(): Machine;
+  boot(): Promise<Machine>;
   setLink(up: boolean): Promise<void>;
 };
 
@@ -29,6 +29,8 @@ type Boot = { readonly machine: Machine; readonly channel: Channel };
 export class Guest {
   readonly #home: GuestHome;
   #boot: Boot | undefined;
+  /** The end of the last boot, disks included. */
+  #down: Promise<void> = Promise.resolve();
   #copies = 0;
 
   constructor(home: GuestHome) {
@@ -50,7 +52,8 @@ export class Guest {
   /** Boots the guest with the disks it has. Resolves when it takes commands. */
   async start(): Promise<void> {
     if (this.#boot !== undefined) throw new Error(`${this.name} is running already`);
-    const machine = this.#home.boot();
+    await this.#down;
+    const machine = await this.#home.boot();
     const channel = new Channel(machine.channel, this.name);
     const boot = { machine, channel };
     this.#boot = boot;
@@ -59,6 +62,7 @@ export class Guest {
     await this.#untilHello(boot);
     const { spec, address, disks, disksReady } = this.#home;
     await disksReady;
+    for (const disk of disks.plugged()) await machine.plug(disk);
     await this.sh(guestSetupScript(spec, address, disks.plugged()));
   }
 
@@ -107,9 +111,8 @@ export class Guest {
   ): Promise<void> {
     const { machine } = this.#running();
     machine.kill();
-    await machine.exited;
-    this.#boot = undefined;
-    await this.#home.disks.losePower(powerLoss(options.loseUnflushed ?? false));
+    this.#down = this.#whenDown(machine, powerLoss(options.loseUnflushed ?? false));
+    await this.#down;
   }
 
   /** Shuts the guest's kernel down in order, after its file systems were synced. */
@@ -117,10 +120,9 @@ export class Guest {
     const { machine, channel } = this.#running();
     // The line goes dead in the middle of this command, which is how it succeeds.
     const script = 'sync; echo o >/proc/sysrq-trigger; sleep 60';
+    this.#down = this.#whenDown(machine, { kind: 'keep' });
     await channel.start(['sh', '-c', script]).result.catch(() => undefined);
-    await machine.exited;
-    this.#boot = undefined;
-    await this.#home.disks.losePower({ kind: 'keep' });
+    await this.#down;
   }
 
   /** Stops the guest's time: leases expire, connections hang, nothing is lost. */
@@ -212,6 +214,11 @@ export class Guest {
     } finally {
       await rm(shared, { force: true });
     }
+  }
+
+  async #whenDown(machine: Machine, loss: PowerLoss): Promise<void> {
+    await machine.exited;
+    await this.#home.disks.losePower(loss);
   }
 
   /** A guest that goes down fails everything that still waits for it, at once. */

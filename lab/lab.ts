@@ -1,13 +1,23 @@
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDirectory, projectDirectory } from './cache.ts';
+import { type Backend, backendOf, consoleLogOf } from './backend.ts';
+import { cacheDirectory, preferredKind } from './cache.ts';
 import { createDisk, GuestDisks } from './disk/guest-disks.ts';
 import { DiskShelf } from './disk/shelf.ts';
 import { Guest } from './guest.ts';
 import { createNamespace, type Namespace } from './host/namespace.ts';
 import { createScratchDirectory } from './host/owned.ts';
+import {
+  cableCommand,
+  guestIpOf,
+  guestNetwork,
+  hostIpOf,
+  networkCommands,
+  storageNetwork,
+} from './network.ts';
 import { umlVerdict } from './self-test.ts';
-import { type LabParts, setUpLab } from './setup/setup.ts';
+import type { Accelerator } from './setup/qemu-host.ts';
+import { setUpLab, umlVersionOf } from './setup/setup.ts';
 import {
   checkDisk,
   checkName,
@@ -15,14 +25,16 @@ import {
   type GuestKind,
   type GuestSpec,
   type Suite,
+  suiteOf,
 } from './spec.ts';
-import { bootUml, type Link, umlMounts } from './uml.ts';
 
 export type LabSpec = {
   readonly guests: readonly GuestSpec[];
   /** Disks that every guest sees. */
   readonly sharedDisks?: readonly DiskSpec[];
   readonly kind?: GuestKind | 'auto';
+  /** QEMU only: plain emulation unless told otherwise. */
+  readonly accelerator?: Accelerator;
   /** Where consoles and logs go. Without one they are kept in the cache, the newest only. */
   readonly logDirectory?: string;
   /** Where progress of a long first set-up is told; standard error unless given. */
@@ -40,35 +52,15 @@ export type Lab = {
   stop(): Promise<void>;
 };
 
-const network = {
-  bridge: 'br0',
-  tap: 'tap',
-  macByte: '00',
-  prefix: '10.77.0',
-  host: 1,
-  firstGuest: 11,
-} as const;
-/** A network of its own for the disks, so that cutting the other one leaves them alone. */
-const storage = {
-  bridge: 'br1',
-  tap: 'disk',
-  macByte: '01',
-  prefix: '192.168.77',
-  host: 1,
-} as const;
-const networkHost = `${network.prefix}.${network.host}`;
-const storageHost = `${storage.prefix}.${storage.host}`;
 const guestsMax = 100;
 const logDirectoriesMax = 40;
-const defaultMemoryMiB = 768;
-const umlBootTimeoutMs = 60_000;
 
 /** Boots all guests at once and resolves when every one takes commands. */
 export async function startLab(spec: LabSpec): Promise<Lab> {
   checkSpec(spec);
-  if (spec.kind === 'uml' || spec.kind === 'qemu') return startLabOf(spec, spec.kind);
-  const { umlVersion } = await setUpLab({ kind: 'uml', suites: [], progress: progressOf(spec) });
-  const verdict = await umlVerdict(umlVersion, startLab);
+  const kind = spec.kind ?? preferredKind();
+  if (kind !== 'auto') return startLabOf(spec, kind);
+  const verdict = await umlVerdict(await umlVersionOf(progressOf(spec)), startLab);
   if (verdict.works) return startLabOf(spec, 'uml');
   const tell = progressOf(spec);
   tell('USER-MODE LINUX DOES NOT WORK ON THIS MACHINE; using QEMU, which is 5 to 10 times slower');
@@ -81,34 +73,26 @@ function progressOf(spec: LabSpec): (line: string) => void {
 }
 
 async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
-  if (kind === 'qemu') throw new Error('guests in QEMU are not built yet');
-  const suites = new Set<Suite>(['trixie', ...spec.guests.map((guest) => suiteOf(guest))]);
-  const parts = await setUpLab({
-    kind,
-    suites: [...suites],
-    progress: progressOf(spec),
-  });
+  const suites = [...new Set<Suite>(['trixie', ...spec.guests.map((guest) => suiteOf(guest))])];
+  const parts = await setUpLab({ kind, suites, progress: progressOf(spec) });
+  const backend = backendOf(parts, suites, spec.accelerator ?? 'tcg');
   const logDirectory = spec.logDirectory ?? (await newLogDirectory());
   await mkdir(logDirectory, { recursive: true });
   const scratch = await createScratchDirectory('quarry-lab-');
   const namespace = await createNamespace([
     ...networkCommands(spec.guests.length),
-    ...umlMounts({
-      libcRoot: parts.root('trixie'),
-      kernel: parts.umlKernel,
-      project: projectDirectory,
-      state: scratch.path,
-      roots: new Map([...suites].map((suite) => [suite, parts.root(suite)])),
-    }),
+    ...backend.mounts(scratch.path),
   ]);
   const shelf = new DiskShelf({
     namespace,
     directory: scratch.path,
     logFile: join(logDirectory, 'disks.log'),
-    address: storageHost,
+    address: hostIpOf(storageNetwork),
   });
   shelf.open();
-  const place = { parts, namespace, shelf, stateDirectory: scratch.path, logDirectory };
+  const { agentProgram } = parts;
+  const stateDirectory = scratch.path;
+  const place: Place = { agentProgram, backend, namespace, shelf, stateDirectory, logDirectory };
   const guests: Guest[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(guests.filter((guest) => guest.running).map((guest) => guest.cutPower()));
@@ -131,7 +115,7 @@ async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
     guests,
     logDirectory,
     namespace,
-    hostIp: networkHost,
+    hostIp: hostIpOf(guestNetwork),
     guest: (name) => {
       const found = guests.find((guest) => guest.name === name);
       if (found === undefined) throw new Error(`the lab has no guest ${name}`);
@@ -142,7 +126,8 @@ async function startLabOf(spec: LabSpec, kind: GuestKind): Promise<Lab> {
 }
 
 type Place = {
-  readonly parts: LabParts;
+  readonly agentProgram: string;
+  readonly backend: Backend;
   readonly namespace: Namespace;
   readonly shelf: DiskShelf;
   readonly stateDirectory: string;
@@ -181,66 +166,29 @@ async function createGuest(
 ): Promise<Guest> {
   const stateDirectory = join(place.stateDirectory, spec.name);
   await mkdir(stateDirectory);
-  await copyFile(place.parts.agentProgram, join(stateDirectory, 'agent.mjs'));
+  await copyFile(place.agentProgram, join(stateDirectory, 'agent.mjs'));
   const disks = new GuestDisks(spec.name, place.shelf, place.stateDirectory);
   const disksReady = fillDisks(disks, spec.disks ?? [], sharedReady);
   disksReady.catch(() => {}); // told to whoever starts the guest
-  const host = network.firstGuest + index;
-  const consoleLog = join(place.logDirectory, `${spec.name}.console.log`);
-  const { namespace } = place;
+  const { backend, namespace, logDirectory } = place;
+  const bootPlace = { ...place, nbdSocket: place.shelf.nbdSocket };
   return new Guest({
     spec,
     stateDirectory,
-    consoleLog,
+    consoleLog: consoleLogOf(logDirectory, spec.name),
     disks,
     disksReady,
     address: {
-      ip: `${network.prefix}.${host}`,
-      gateway: networkHost,
-      storage: { ip: `${storage.prefix}.${host}`, portal: storageHost },
+      ip: guestIpOf(guestNetwork, index),
+      gateway: hostIpOf(guestNetwork),
+      storage: backend.storage(index),
     },
-    bootTimeoutMs: umlBootTimeoutMs,
-    boot: () =>
-      bootUml(namespace, place.parts.root('trixie'), {
-        name: spec.name,
-        suite: suiteOf(spec),
-        memoryMiB: spec.memoryMiB ?? defaultMemoryMiB,
-        raid6: spec.raid6 ?? false,
-        network: linkOf(network, index),
-        storage: linkOf(storage, index),
-        consoleLog,
-      }),
-    // A tap that was set down stays deaf in UML for ever, so the cable is pulled at the bridge.
+    bootTimeoutMs: backend.bootTimeoutMs,
+    boot: () => backend.boot(bootPlace, spec, index),
     setLink: async (up) => {
-      const to = up ? ['master', network.bridge] : ['nomaster'];
-      await namespace.run(['ip', 'link', 'set', linkOf(network, index).tap, ...to]);
+      await namespace.run(cableCommand(index, up));
     },
   });
-}
-
-function networkCommands(guestCount: number): readonly (readonly string[])[] {
-  const bridges = [network, storage].flatMap((net) => {
-    const taps = Array.from({ length: guestCount }, (_, index) => linkOf(net, index).tap);
-    return [
-      ['ip', 'link', 'add', net.bridge, 'type', 'bridge'],
-      ['ip', 'addr', 'add', `${net.prefix}.${net.host}/24`, 'dev', net.bridge],
-      ['ip', 'link', 'set', net.bridge, 'up'],
-      ...taps.flatMap((tap) => [
-        ['ip', 'tuntap', 'add', 'dev', tap, 'mode', 'tap'],
-        ['ip', 'link', 'set', tap, 'master', net.bridge, 'up'],
-      ]),
-    ];
-  });
-  return [['ip', 'link', 'set', 'lo', 'up'], ...bridges];
-}
-
-function linkOf(net: typeof network | typeof storage, index: number): Link {
-  const number = (index + 1).toString(16).padStart(2, '0');
-  return { tap: `${net.tap}${index + 1}`, mac: `52:54:00:77:${net.macByte}:${number}` };
-}
-
-function suiteOf(spec: GuestSpec): Suite {
-  return spec.suite ?? 'trixie';
 }
 
 async function newLogDirectory(): Promise<string> {

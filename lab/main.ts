@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { preferredKind } from './cache.ts';
 import { GiB, type GuestKind, type GuestSpec, type Lab, type Suite, startLab } from './index.ts';
 import { setUpLab } from './setup/setup.ts';
 
@@ -28,7 +29,7 @@ const { positionals, values } = parseArgs({
     'disk-gib': { type: 'string', default: '4' },
     'memory-mib': { type: 'string' },
     suite: { type: 'string', default: 'trixie' },
-    kind: { type: 'string', default: 'auto' },
+    kind: { type: 'string', default: preferredKind() },
     'no-udev': { type: 'boolean', default: false },
     'devices-file': { type: 'boolean', default: false },
     'log-directory': { type: 'string' },

@@ -27,6 +27,8 @@ export type GuestSpec = {
   /** LVM looks only at devices listed in its devices file. */
   readonly devicesFile?: boolean;
   readonly suite?: Suite;
+  /** Only QEMU has more than one, which is the default. */
+  readonly cpus?: number;
   /** Without it a UML guest boots 0.8 s faster and panics at the first RAID 6 volume. */
   readonly raid6?: boolean;
   /** More text for /etc/lvm/lvm.conf. */
@@ -37,6 +39,10 @@ export const MiB = 1024n * 1024n;
 export const GiB = 1024n * MiB;
 
 const namePattern = /^[a-z][a-z0-9-]{0,30}$/;
+
+export function suiteOf(spec: GuestSpec): Suite {
+  return spec.suite ?? 'trixie';
+}
 
 const sizeBytesMax = 4n * 1024n * GiB;
 

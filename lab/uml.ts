@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { Namespace } from './host/namespace.ts';
 import { spawnOwned } from './host/owned.ts';
 import type { Machine } from './machine.ts';
+import type { Link } from './network.ts';
 import type { Suite } from './spec.ts';
-
-export type Link = { readonly tap: string; readonly mac: string };
 
 export type UmlBoot = {
   readonly name: string;

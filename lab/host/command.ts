@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 export type CommandResult = {
   readonly exitCode: number;
   readonly stdout: string;
+  readonly stdoutBytes: Buffer;
   readonly stderr: string;
 };
 
@@ -40,6 +41,7 @@ export function tryCommand(
       resolve({
         exitCode: code ?? -1,
         stdout: Buffer.concat(stdout).toString(),
+        stdoutBytes: Buffer.concat(stdout),
         stderr: Buffer.concat(stderr).toString(),
       });
     });
@@ -51,8 +53,20 @@ export async function runCommand(
   argv: readonly string[],
   options: CommandOptions = {},
 ): Promise<string> {
+  return (await mustSucceed(argv, options)).stdout;
+}
+
+/** For commands that print something else than text. */
+export async function commandBytes(argv: readonly string[]): Promise<Buffer> {
+  return (await mustSucceed(argv, {})).stdoutBytes;
+}
+
+async function mustSucceed(
+  argv: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
   const result = await tryCommand(argv, options);
-  if (result.exitCode === 0) return result.stdout;
+  if (result.exitCode === 0) return result;
   throw new Error(
     `${argv.join(' ')} ended with ${result.exitCode}\n${result.stdout}${result.stderr}`.trim(),
   );

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../host/command.ts';
 
@@ -63,43 +63,49 @@ export function oneLineSource(source: DebianSource, suite: string): string {
   return `deb ${options}${source.uri} ${suite} main`;
 }
 
-/**
- * Downloads packages of another suite and unpacks them into `directory`, with apt's signature
- * checks but without touching the machine's own apt state. Hands back the versions.
- */
-export async function unpackPackages(request: {
-  readonly source: DebianSource;
-  readonly suite: string;
-  readonly packages: readonly string[];
-  readonly directory: string;
-}): Promise<Readonly<Record<string, string>>> {
-  const state = join(request.directory, 'apt');
-  await mkdir(join(state, 'lists/partial'), { recursive: true });
-  await mkdir(join(state, 'archives/partial'), { recursive: true });
-  const list = join(state, 'sources.list');
-  await writeFile(list, `${oneLineSource(request.source, request.suite)}\n`);
-  const apt = [
-    'apt-get',
-    ...['-o', `Dir::Etc::sourcelist=${list}`],
-    ...['-o', 'Dir::Etc::sourceparts=-'],
-    ...['-o', `Dir::State::lists=${state}/lists`],
-    ...['-o', `Dir::Cache=${state}`],
-    // apt's own user cannot write below a private cache directory.
-    ...['-o', 'APT::Sandbox::User=root'],
-    ...['-o', 'Acquire::Languages=none'],
-    ...['-o', 'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false'],
-  ];
-  await runCommand([...apt, 'update']);
-  await runCommand([...apt, 'download', ...request.packages], { cwd: state });
-  const versions: Record<string, string> = {};
-  for (const file of (await readdir(state)).filter((name) => name.endsWith('.deb'))) {
-    const archive = join(state, file);
-    const fields = await runCommand(['dpkg-deb', '--field', archive, 'Package', 'Version']);
-    const name = /^Package: (.+)$/m.exec(fields)?.[1];
-    const version = /^Version: (.+)$/m.exec(fields)?.[1];
-    if (name !== undefined && version !== undefined) versions[name] = version;
-    await runCommand(['dpkg-deb', '--extract', archive, request.directory]);
+/** Packages of any suite, with apt's signature checks but without the machine's apt state. */
+export class PackageSource {
+  readonly #state: string;
+  readonly #options: readonly string[];
+
+  constructor(directory: string) {
+    this.#state = join(directory, 'apt');
+    this.#options = [
+      ...['-o', `Dir::Etc::sourcelist=${this.#state}/sources.list`],
+      ...['-o', 'Dir::Etc::sourceparts=-'],
+      ...['-o', `Dir::State::lists=${this.#state}/lists`],
+      ...['-o', `Dir::Cache=${this.#state}`],
+      // apt's own user cannot write below a private cache directory.
+      ...['-o', 'APT::Sandbox::User=root'],
+      ...['-o', 'Acquire::Languages=none'],
+      ...['-o', 'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false'],
+    ];
   }
-  await runCommand(['rm', '-rf', state]);
-  return versions;
+
+  async open(source: DebianSource, suite: string): Promise<void> {
+    await mkdir(join(this.#state, 'lists/partial'), { recursive: true });
+    await mkdir(join(this.#state, 'archives/partial'), { recursive: true });
+    await writeFile(join(this.#state, 'sources.list'), `${oneLineSource(source, suite)}\n`);
+    await runCommand(['apt-get', ...this.#options, 'update']);
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#state, { recursive: true, force: true });
+  }
+
+  /** The packages a package depends on, which is all that a name without a version is for. */
+  async dependenciesOf(name: string): Promise<readonly string[]> {
+    const shown = await runCommand(['apt-cache', ...this.#options, 'depends', name]);
+    return [...shown.matchAll(/^\s*Depends: (\S+)/gm)].flatMap(([, found]) => found ?? []);
+  }
+
+  /** Downloads and unpacks without installing. Hands back the version. */
+  async unpack(name: string, directory: string): Promise<string> {
+    await runCommand(['apt-get', ...this.#options, 'download', name], { cwd: this.#state });
+    const file = (await readdir(this.#state)).find((entry) => entry.startsWith(`${name}_`));
+    if (file === undefined) throw new Error(`apt downloaded no ${name}`);
+    const archive = join(this.#state, file);
+    await runCommand(['dpkg-deb', '--extract', archive, directory]);
+    return (await runCommand(['dpkg-deb', '--field', archive, 'Version'])).trim();
+  }
 }

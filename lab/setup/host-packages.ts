@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { runCommand, tryCommand } from '../host/command.ts';
 import type { Progress } from './entry.ts';
+import { hasVirtiofsd } from './qemu-host.ts';
 
 export type GuestKind = 'uml' | 'qemu';
 
@@ -18,8 +19,9 @@ const basePrograms: readonly HostProgram[] = [
 
 const qemuPrograms: readonly HostProgram[] = [
   { program: 'qemu-system-x86_64', package: 'qemu-system-x86' },
+  { program: 'depmod', package: 'kmod' },
   { program: 'mkfs.ext4', package: 'e2fsprogs' },
-  { program: 'cpio', package: 'cpio' },
+  { program: 'xz', package: 'xz-utils' },
 ];
 
 /**
@@ -32,6 +34,9 @@ export async function ensureHostPackages(kind: GuestKind, progress: Progress): P
   for (const { program, package: name } of wanted) {
     const found = await tryCommand(['sh', '-c', 'command -v "$1"', 'sh', program]);
     if (found.exitCode !== 0 && !missing.includes(name)) missing.push(name);
+  }
+  if (kind === 'qemu' && !missing.includes('qemu-system-x86') && !(await hasVirtiofsd())) {
+    missing.push('virtiofsd'); // a package of its own since Debian 13
   }
   const root = process.getuid?.() === 0;
   if (missing.length > 0) {

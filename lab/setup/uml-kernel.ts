@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findDebianSource, unpackPackages } from './apt.ts';
+import { findDebianSource, PackageSource } from './apt.ts';
 import { type Entry, ensureEntry, type Progress } from './entry.ts';
 
 /**
@@ -19,13 +19,15 @@ export function ensureUmlKernel(progress: Progress): Promise<Entry> {
       announce: 'fetching the user-mode Linux kernel',
       build: async (directory) => {
         const source = await findDebianSource();
+        const packages = new PackageSource(directory);
         const failures: string[] = [];
         for (const suite of suites) {
           try {
-            const packages = ['user-mode-linux'];
-            const versions = await unpackPackages({ source, suite, packages, directory });
+            await packages.open(source, suite);
+            const version = await packages.unpack('user-mode-linux', directory);
+            await packages.close();
             await access(join(directory, 'usr/bin/linux.uml'));
-            return { ...versions, suite };
+            return { 'user-mode-linux': version, suite };
           } catch (error) {
             failures.push(`${suite}: ${String(error)}`);
           }
