@@ -157,7 +157,8 @@ export class Lane {
           void this.#runLong(job, decision.step);
           break;
         }
-        if (!(await this.#runStep(job, decision.step))) break;
+        // What a failed step did nobody knows yet: whoever comes after it waits for a look.
+        if (!(await this.#runStep(job, decision.step))) return;
         host = predict(host, decision.step);
       }
     }

@@ -13,7 +13,7 @@ import {
   thinClass,
   vgWithFree,
 } from '../../../test/samples/observed.ts';
-import { bytes, GiB, times } from '../../base/bytes.ts';
+import { bytes, times } from '../../base/bytes.ts';
 import type { FailureCode } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeviceClass } from '../device-class.ts';
@@ -28,7 +28,8 @@ import { planClone } from './plan.ts';
 import { cloneStatus } from './status.ts';
 
 /** Two and a half slices: a copy that needs three steps. */
-const size = times(limits.copySliceBytes, 5n) / 2n;
+const slice = bytes(limits.copySliceBytes);
+const size = times(slice, 5n) / 2n;
 const sizeBytes = bytes(size);
 
 function wanted(
@@ -100,9 +101,9 @@ test('a thick clone is copied in slices from a snapshot, and the snapshot goes',
   assert.deepEqual(
     ranges.map(({ offsetBytes, lengthBytes }) => [offsetBytes, lengthBytes]),
     [
-      [0n, GiB],
-      [GiB, GiB],
-      [2n * GiB, GiB / 2n],
+      [0n, slice],
+      [slice, slice],
+      [2n * slice, slice / 2n],
     ],
   );
   assert.ok(ranges.every((step) => step.from === 'c1.copy' && step.lv === 'c1'));
@@ -135,7 +136,7 @@ test('a clone of a CoW snapshot is copied from it directly, and the snapshot sta
 });
 
 test('a larger thick clone holds its source and is not copied beyond it', () => {
-  const desired = wanted({ sizeBytes: times(GiB, 3) });
+  const desired = wanted({ sizeBytes: times(slice, 3) });
   const { steps, end } = follow(thick(source), (host) => plan(desired, host));
   const ranges = steps.filter((step) => step.kind === 'copy-range');
   const total = ranges.reduce((sum, step) => sum + step.lengthBytes, 0n);
@@ -148,25 +149,25 @@ type Progress = readonly [title: string, lvs: readonly ObservedLv[], check: (ste
 const progress: readonly Progress[] = [
   [
     'goes on where it was cut off',
-    [source, half(copied(GiB)), helper()],
+    [source, half(copied(slice)), helper()],
     (step) => {
       assert.ok(step.kind === 'copy-range');
-      assert.equal(step.offsetBytes, GiB);
-      assert.deepEqual(step.add, [copied(2n * GiB)]);
-      assert.deepEqual(step.remove, [copied(GiB)]);
+      assert.equal(step.offsetBytes, slice);
+      assert.deepEqual(step.add, [copied(2n * slice)]);
+      assert.deepEqual(step.remove, [copied(slice)]);
     },
   ],
   [
     'starts again when its snapshot is gone: what was copied may be older than the rest',
-    [source, half(copied(GiB))],
+    [source, half(copied(slice))],
     (step) => {
       assert.ok(step.kind === 'change-tags');
-      assert.deepEqual([step.add, step.remove], [[], [copied(GiB)]]);
+      assert.deepEqual([step.add, step.remove], [[], [copied(slice)]]);
     },
   ],
   [
     'removes its snapshot when that overflowed',
-    [source, half(copied(GiB)), helper({ isInvalid: true })],
+    [source, half(copied(slice)), helper({ isInvalid: true })],
     (step) => assert.ok(step.kind === 'remove-lv' && step.lv === 'c1.copy'),
   ],
   [
@@ -180,7 +181,7 @@ const progress: readonly Progress[] = [
   ],
   [
     'gives its snapshot more room before that overflows',
-    [source, half(copied(GiB)), helper({ dataPercent: 75 })],
+    [source, half(copied(slice)), helper({ dataPercent: 75 })],
     (step) => assert.ok(step.kind === 'extend-lv' && step.lvUuid === 'uuid-c1.copy'),
   ],
   [
@@ -225,8 +226,8 @@ for (const [title, lvs, check] of progress) {
 
 test('a copy that starts again copies every byte from a new snapshot', () => {
   for (const lvs of [
-    [source, half(copied(GiB))],
-    [source, half(copied(GiB)), helper({ isInvalid: true })],
+    [source, half(copied(slice))],
+    [source, half(copied(slice)), helper({ isInvalid: true })],
   ]) {
     const { steps } = follow(thick(...lvs), (host) => plan(wanted(), host));
     const made = steps.findIndex((step) => step.kind === 'create-cow-snapshot');
@@ -255,10 +256,10 @@ const refusals: readonly Row[] = [
   ],
   [
     'is not smaller than its source',
-    wanted({ sizeBytes: GiB }),
+    wanted({ sizeBytes: slice }),
     thick(source),
     'SourceLarger',
-    /c1 of 1 GiB .*v1 of 2.50 GiB/,
+    /c1 of .* is smaller than its source v1 of/,
   ],
   [
     'is not made of an unfinished copy',
@@ -280,7 +281,7 @@ const refusals: readonly Row[] = [
     thick(
       source,
       sampleCow({ sizeBytes, isInvalid: true }),
-      sampleLv({ name: 'c1', sizeBytes, tags: [tagOf('source', 's1'), copyingTag, copied(GiB)] }),
+      sampleLv({ name: 'c1', sizeBytes, tags: [tagOf('source', 's1'), copyingTag, copied(slice)] }),
     ),
     'SnapshotOverflowed',
     /s1/,
@@ -373,10 +374,10 @@ function source0(asked: bigint): ObservedLv {
 test('a clone never rests while it is being copied', () => {
   const worlds = [
     [source, half()],
-    [source, half(copied(GiB)), helper()],
+    [source, half(copied(slice)), helper()],
     [source, half(copied(size)), helper()],
     [source, half(), helper({ dataPercent: 99 })],
-    [half(copied(GiB))],
+    [half(copied(slice))],
   ];
   for (const lvs of worlds) {
     assert.notEqual(plan(wanted(), thick(...lvs)).kind, 'rest');
@@ -386,7 +387,7 @@ test('a clone never rests while it is being copied', () => {
 
 test('a clone that is deleted half-way takes its snapshot along', () => {
   const gone = absentVolume('vg1', 'c1');
-  const { steps, end } = follow(thick(source, half(copied(GiB)), helper()), (host) =>
+  const { steps, end } = follow(thick(source, half(copied(slice)), helper()), (host) =>
     planVolume(gone, host),
   );
   assert.deepEqual(
@@ -397,8 +398,8 @@ test('a clone that is deleted half-way takes its snapshot along', () => {
 });
 
 test('a status tells how far a copy came, and nothing once it is complete', () => {
-  const copying = cloneStatus(wanted(), thick(source, half(copied(GiB)), helper()));
-  assert.deepEqual([copying.state, copying.copiedBytes], ['Progressing', GiB]);
+  const copying = cloneStatus(wanted(), thick(source, half(copied(slice)), helper()));
+  assert.deepEqual([copying.state, copying.copiedBytes], ['Progressing', slice]);
   const unread = cloneStatus(wanted(), thick(source, half('quarry.copied=much'), helper()));
   assert.equal(unread.copiedBytes, 0n);
   const done = cloneStatus(wanted(), thick(source, { ...half(), tags: ours }));
