@@ -1,4 +1,4 @@
-import { type Bytes, bytes, countUp, minus, noBytes, sum, times } from '../base/bytes.ts';
+import { type Bytes, bytes, countUp, least, minus, noBytes, sum, times } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import { growthExtents } from './capacity.ts';
 import { geometryOf, type Layout, physicalExtents } from './layouts.ts';
@@ -74,7 +74,7 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
     case 'create-thin-pool':
       return withLv(take(vg, poolExtents(step, vg)), newPool(step));
     case 'create-lv':
-      return withLv(take(vg, newLvExtents(step, vg)), newLv(step));
+      return withLv(take(vg, newLvExtents(step, vg), areasOf(step.layout)), newLv(step));
     case 'create-thin-snapshot':
       return withLv(vg, newSnapshot(vg, step, { kind: 'thin', ownSizeBytes: undefined }));
     case 'create-cow-snapshot': {
@@ -120,28 +120,39 @@ function grown(vg: ObservedVg, uuid: string, sizeBytes: Bytes): ObservedVg {
   if (lv === undefined) return vg;
   if (lv.kind === 'thin') return changed(vg, uuid, () => ({ sizeBytes, ownSizeBytes: sizeBytes }));
   const growth = minus(sizeBytes, lv.ownSizeBytes) / vg.extentSizeBytes;
-  const taken = take(vg, growthExtents(lv, growth));
+  const taken = take(vg, growthExtents(lv, growth), lv.stripes);
   const isCow = lv.kind === 'cow-snapshot';
   return changed(taken, uuid, () =>
     isCow ? { ownSizeBytes: sizeBytes, dataPercent: 0 } : { sizeBytes, ownSizeBytes: sizeBytes },
   );
 }
 
-/** Extents are taken from the devices with most room, as LVM's allocator tends to. */
-function take(vg: ObservedVg, extents: bigint): ObservedVg {
-  let left = extents * vg.extentSizeBytes;
-  const byRoom = vg.pvs
-    .filter((pv) => pv.isAllocatable && !pv.isMissing)
-    .toSorted((a, b) => (a.freeBytes < b.freeBytes ? 1 : -1));
-  const freeOf = new Map<string, Bytes>();
-  for (const pv of byRoom) {
-    const share = left < pv.freeBytes ? left : pv.freeBytes;
-    freeOf.set(pv.uuid, minus(pv.freeBytes, share));
+/**
+ * Extents are taken from the devices with most room, each area's from another device, as LVM's
+ * allocator does.
+ */
+function take(vg: ObservedVg, extents: bigint, areas = 1): ObservedVg {
+  let left = extents / BigInt(areas);
+  const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing);
+  const room = new Map(usable.map((pv) => [pv.uuid, pv.freeBytes / vg.extentSizeBytes]));
+  while (left > 0n) {
+    const roomiest = [...room].toSorted(([, a], [, b]) => (a < b ? 1 : a > b ? -1 : 0));
+    const share = least(left, roomiest[areas - 1]?.[1] ?? 0n);
+    // No plan takes more than it sees. If one did, nothing would be left.
+    if (share === 0n) return withFree(vg, () => 0n);
+    for (const [uuid, free] of roomiest.slice(0, areas)) room.set(uuid, free - share);
     left -= share;
   }
+  return withFree(vg, (pv) => room.get(pv.uuid));
+}
+
+function withFree(vg: ObservedVg, extentsOf: (pv: ObservedPv) => bigint | undefined): ObservedVg {
   return withPvs(
     vg,
-    vg.pvs.map((pv) => ({ ...pv, freeBytes: freeOf.get(pv.uuid) ?? pv.freeBytes })),
+    vg.pvs.map((pv) => {
+      const free = extentsOf(pv);
+      return free === undefined ? pv : { ...pv, freeBytes: times(free, vg.extentSizeBytes) };
+    }),
   );
 }
 
@@ -252,7 +263,11 @@ function newLv(step: CreateLv): ObservedLv {
 
 function columnsOf(layout: Layout) {
   const geometry = geometryOf(layout);
-  return { stripes: geometry?.areas ?? 1, dataColumns: geometry?.dataColumns ?? 1 };
+  return { stripes: areasOf(layout), dataColumns: geometry?.dataColumns ?? 1 };
+}
+
+function areasOf(layout: Layout): number {
+  return geometryOf(layout)?.areas ?? 1;
 }
 
 function poolOf(layout: Layout): string | undefined {
