@@ -21,9 +21,13 @@ export type Request = {
   readonly log?: number;
   /** What is there already, to follow on from. */
   readonly previous?: Previous;
-  /** PVs that may not be used, for moving extents away from one. */
-  readonly avoid?: ReadonlySet<Pv>;
+  /** The only PVs that may be used; all of the group unless given. */
+  readonly on?: ReadonlySet<Pv>;
+  /** Moving: each piece is found a place of its own, beside the PVs its volume already uses. */
+  readonly pieces?: readonly Piece[];
 };
+
+export type Piece = { readonly length: number; readonly avoid: ReadonlySet<Pv> };
 
 /** The existing areas: where each ends, and which device each began on. */
 export type Previous = {
@@ -84,7 +88,7 @@ class Attempt {
     this.#devices = request.areas + request.parity;
     this.#maps = vg.pvs
       .filter((pv) => pv.isAllocatable && !pv.isFlaggedMissing)
-      .filter((pv) => request.avoid?.has(pv) !== true)
+      .filter((pv) => request.on?.has(pv) !== false)
       .map(mapOf);
     this.#splitLeft = request.split ?? 0;
     this.#logLeft = request.log ?? 0;
@@ -149,8 +153,9 @@ class Attempt {
 
   #tryOnce(flags: Flags): void {
     for (const { areas } of this.#maps) resetReserved(areas);
-    const wanted = this.#target - this.#allocated;
-    const found = new Candidates(this.#positionalSlots(flags));
+    const piece = this.#pieceAt(this.#allocated);
+    const wanted = Math.min(this.#target - this.#allocated, piece?.left ?? this.#target);
+    const found = new Candidates(this.#positionalSlots(flags), piece?.avoid);
     this.#search(flags, wanted, found);
     if (found.preferred < found.positional && !flags.clingsToAlloced && found.others.length === 0) {
       return;
@@ -159,6 +164,15 @@ class Attempt {
     if (found.others.length + found.preferred < this.#devices + logs) return;
     const slots = this.#arrange(found);
     if (slots !== undefined) this.#take(slots, wanted);
+  }
+
+  #pieceAt(allocated: number) {
+    let end = 0;
+    for (const { length, avoid } of this.#request.pieces ?? []) {
+      end += length;
+      if (allocated < end) return { left: end - allocated, avoid };
+    }
+    return undefined;
   }
 
   #positionalSlots(flags: Flags): number {
@@ -179,7 +193,7 @@ class Attempt {
 
   #searchRound(flags: Flags, wanted: number, found: Candidates, round: Round): void {
     for (const map of this.#maps) {
-      if (!found.isLogDevice(map)) this.#searchPv(map, flags, wanted, found, round);
+      if (!found.isBarred(map)) this.#searchPv(map, flags, wanted, found, round);
       const isFull = found.preferred === found.positional && found.positional > 0;
       if (isFull && found.positional === this.#devices + (this.#logLeft > 0 ? 1 : 0)) return;
     }
@@ -310,16 +324,19 @@ type Round = 'first' | 'log';
 /** What one search found: areas with a slot of their own, and others to choose from by size. */
 class Candidates {
   readonly positional: number;
+  readonly #avoid: ReadonlySet<Pv> | undefined;
   readonly slots: (Slot | undefined)[] = [];
   readonly others: Slot[] = [];
   preferred = 0;
   logFrom = 0;
 
-  constructor(positional: number) {
+  constructor(positional: number, avoid: ReadonlySet<Pv> | undefined) {
     this.positional = positional;
+    this.#avoid = avoid;
   }
 
-  isLogDevice(map: PvMap): boolean {
+  isBarred(map: PvMap): boolean {
+    if (this.#avoid?.has(map.pv) === true) return true;
     return this.logFrom > 0 && this.others.slice(this.logFrom).some(({ area }) => area.map === map);
   }
 

@@ -2,8 +2,8 @@ import { releaseSegments } from './allocate.ts';
 import type { Chance } from './chance.ts';
 import type { FakeClock } from './clock.ts';
 import { holdsData } from './content.ts';
-import { metadataBytesOf, metadataRoomOf } from './metadata-size.ts';
-import { type Device, type Lv, type Pv, strandsOf, type Vg } from './model.ts';
+import { metadataRoomOf, metadataText } from './metadata-text.ts';
+import { type Device, freeExtentsOf, type Lv, type Pv, strandsOf, type Vg } from './model.ts';
 import type { Outcome, Voice } from './text.ts';
 
 /** The disks and the kernel of one fake machine, and what became of what was on them. */
@@ -13,6 +13,8 @@ export class Machine {
   readonly devices: Device[];
   vgs: Vg[] = [];
   readonly destroyed: Destruction[] = [];
+  /** What runs right now, for the notes LVM keeps. */
+  commandLine = '';
   /** How long initial RAID synchronisation takes for each GiB. */
   syncMsPerGiB = 2_000;
   #stamp = 0;
@@ -60,8 +62,10 @@ export class Machine {
     return found.find((device) => device.path === pv.device) ?? found[0];
   }
 
+  /** One that came back is missed on only while volumes use it: what they lost is not known. */
   isMissing(pv: Pv): boolean {
-    return pv.isFlaggedMissing || this.deviceOf(pv) === undefined;
+    if (this.deviceOf(pv) === undefined) return true;
+    return pv.isFlaggedMissing && freeExtentsOf(pv) !== pv.extents;
   }
 
   /** A group is only known while one of its devices is there to tell of it. */
@@ -88,12 +92,18 @@ export class Machine {
   /** Writes the metadata; each time LVM does so the sequence rises. */
   commit(vg: Vg, times = 1): void {
     vg.sequence += times;
-    for (const pv of vg.pvs) if (this.deviceOf(pv) === undefined) pv.isFlaggedMissing = true;
+    vg.writtenBy = this.commandLine;
+    for (const pv of vg.pvs) {
+      const device = this.deviceOf(pv);
+      pv.device = device?.path ?? '[unknown]';
+      pv.isFlaggedMissing = this.isMissing(pv);
+      if (device !== undefined) pv.sequence = vg.sequence;
+    }
   }
 
   /** Why the metadata of a group cannot be written with so much more in it. */
   metadataRefusal(vg: Vg, voice: Voice): Outcome | undefined {
-    const needed = metadataBytesOf(vg);
+    const needed = metadataText(vg).length;
     const room = metadataRoomOf(vg);
     if (needed <= room) return undefined;
     const [pv] = vg.pvs;
@@ -167,7 +177,7 @@ export function vgToChange(
     voice.complain(`Volume group "${name}" not found`);
     return voice.fail(`Cannot process volume group ${name}`);
   }
-  warnOfMissing(machine, vg, voice);
+  for (const line of stateWarnings(machine, vg)) voice.complain(line);
   if (vg.isExported) {
     voice.complain(`Volume group ${name} is exported`);
     return voice.fail(`Cannot process volume group ${name}`);
@@ -185,15 +195,35 @@ export function refuseDuplicates(machine: Machine, vg: Vg, voice: Voice): Outcom
   return voice.fail(`Cannot update volume group ${vg.name} with duplicate PV devices.`);
 }
 
-export function warnOfMissing(machine: Machine, vg: Vg, voice: Voice): void {
-  for (const line of missingWarnings(machine, vg)) voice.complain(line);
+/** What LVM says about devices that are away or were, whenever it reads the group. */
+export function stateWarnings(machine: Machine, vg: Vg): readonly string[] {
+  return vg.pvs.flatMap((pv) => {
+    const device = machine.deviceOf(pv);
+    if (device === undefined) {
+      return [
+        `WARNING: Couldn't find device with uuid ${pv.uuid}.`,
+        `WARNING: VG ${vg.name} is missing PV ${pv.uuid} (last written to ${pv.device}).`,
+      ];
+    }
+    return pv.sequence < vg.sequence ? oldMetadataWarnings(machine, vg, pv, device) : [];
+  });
 }
 
-export function missingWarnings(machine: Machine, vg: Vg): readonly string[] {
-  return machine
-    .missingPvs(vg)
-    .flatMap((pv) => [
-      `WARNING: Couldn't find device with uuid ${pv.uuid}.`,
-      `WARNING: VG ${vg.name} is missing PV ${pv.uuid} (last written to ${pv.device}).`,
-    ]);
+function oldMetadataWarnings(
+  machine: Machine,
+  vg: Vg,
+  pv: Pv,
+  { path }: Device,
+): readonly string[] {
+  const newest = vg.pvs.find((other) => other.sequence === vg.sequence);
+  return [
+    `WARNING: ignoring metadata seqno ${pv.sequence} on ${path} for seqno ${vg.sequence} on ` +
+      `${newest?.device} for VG ${vg.name}.`,
+    `WARNING: Inconsistent metadata found for VG ${vg.name}.`,
+    'See vgck --updatemetadata to correct inconsistency.',
+    `WARNING: VG ${vg.name} was previously updated while PV ${path} was missing.`,
+    machine.isMissing(pv)
+      ? `WARNING: VG ${vg.name} was missing PV ${path} ${pv.uuid}.`
+      : `WARNING: VG ${vg.name} has unused reappeared PV ${path} ${pv.uuid}.`,
+  ];
 }

@@ -54,6 +54,8 @@ export type Vg = {
   isReadOnly: boolean;
   systemId: string;
   lockType: string;
+  /** The command line that wrote the metadata last. */
+  writtenBy: string;
 };
 
 export type Pv = {
@@ -68,6 +70,8 @@ export type Pv = {
   isAllocatable: boolean;
   /** Written into the metadata when the group changed while the device was away. */
   isFlaggedMissing: boolean;
+  /** The newest metadata this very device got to see. */
+  sequence: number;
   tags: string[];
 };
 

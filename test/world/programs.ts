@@ -80,5 +80,7 @@ function executeLvm(
   const entry = lvm[command];
   if (entry === undefined) return undefined;
   const parsed = parseArguments(command, rest, entry.options);
-  return isOutcome(parsed) ? parsed : entry.run(machine, parsed, mishap);
+  if (isOutcome(parsed)) return parsed;
+  machine.commandLine = argv.join(' ');
+  return entry.run(machine, parsed, mishap);
 }

@@ -10,9 +10,16 @@ export function displaySize(bytes: number): string {
     divisor *= 1024;
     unit += 1;
   }
-  const shown = (bytes / divisor).toFixed(2);
-  const mark = Number(shown) * divisor > bytes ? '<' : '';
-  return `${mark}${shown} ${units[unit]}`;
+  const hundredths = roundHalfEven((bytes * 100) / divisor);
+  const mark = (hundredths * divisor) / 100 > bytes ? '<' : '';
+  return `${mark}${(hundredths / 100).toFixed(2)} ${units[unit]}`;
+}
+
+/** As C's printf rounds; JavaScript rounds halves up. */
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
 }
 
 /** Never 0.00 for a little, never 100.00 for almost all. */

@@ -9,7 +9,17 @@ import {
 } from './allocate.ts';
 import { nothing } from './content.ts';
 import type { Machine } from './machine.ts';
-import type { Area, Body, Lv, LvType, Segment, Strand, Vg } from './model.ts';
+import {
+  type Area,
+  type Body,
+  type Lv,
+  type LvType,
+  type Pv,
+  pvsOfStrand,
+  type Segment,
+  type Strand,
+  type Vg,
+} from './model.ts';
 
 /** The shape of a volume: how its extents are spread. */
 export type Shape = {
@@ -124,6 +134,26 @@ function previousOf(shape: Shape, strands: readonly Strand[]): Previous {
 }
 
 export { isShortage };
+
+/** LVM keeps the parts of a RAID apart for ever, not only side by side: else it refuses. */
+export function notRedundant(
+  name: string,
+  images: readonly Strand[],
+  found: Allocation,
+): { readonly image: string; readonly device: string } | undefined {
+  const taken = new Set<Pv>();
+  for (const [index, image] of images.entries()) {
+    const own = new Set<Pv>([
+      ...pvsOfStrand(image),
+      ...found.stretches.flatMap(({ areas }) => areas[index]?.pv ?? []),
+    ]);
+    for (const pv of own) {
+      if (taken.has(pv)) return { image: `${name}_rimage_${index}`, device: pv.device };
+    }
+    for (const pv of own) taken.add(pv);
+  }
+  return undefined;
+}
 
 /** Takes what was found, for a volume whose areas all belong to one strand. */
 export function growPlain(strand: Strand, found: Allocation): void {

@@ -5,7 +5,6 @@ import {
   type CowBody,
   cowSnapshotsOf,
   type Lv,
-  type PoolBody,
   poolBody,
   sizeBytes,
   thinVolumesOf,
@@ -107,10 +106,10 @@ function joined(ranges: readonly (readonly [number, number])[]) {
 }
 
 /** Share of the pool's metadata that is in use. */
-export function poolMetadataShare(pool: Lv, body: PoolBody, metadataBytes: number): number {
+export function poolMetadataShare(pool: Lv, metadataBytes: number): number {
   const blocks = metadataBytes / 4096;
   const mapped = thinVolumesOf(pool).reduce((total, lv) => total + mappedLeaves(lv), 0);
-  return Math.min(1, (metadataBase(body, blocks) + mapped) / blocks);
+  return Math.min(1, (metadataBase(blocks) + mapped) / blocks);
 }
 
 function mappedLeaves(lv: Lv): number {
@@ -118,7 +117,7 @@ function mappedLeaves(lv: Lv): number {
   return Math.ceil(chunks / 126);
 }
 
-/** Superblock, space maps and their bitmaps: what an empty pool already uses. */
-function metadataBase(_body: PoolBody, blocks: number): number {
-  return Math.min(blocks, 214);
+/** A tenth of it, but at most 16 MiB, is kept for finishing what was begun; the rest is small. */
+function metadataBase(blocks: number): number {
+  return Math.min(Math.floor(blocks / 10), 4096) + 9;
 }

@@ -14,7 +14,7 @@ export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
     return voice.fail('Snapshots of snapshots are not supported.');
   }
   if (origin.body.kind === 'pool') {
-    return voice.fail(`Snapshots of thin pool ${vg.name}/${origin.name} are not supported.`);
+    return voice.fail('Snapshots of thin pool type volumes are not supported.');
   }
   const extents = cappedExtents(creation, origin);
   const refusal = refuseName(creation);

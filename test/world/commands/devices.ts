@@ -3,7 +3,7 @@ import { isInUse, type Machine } from '../machine.ts';
 import { type Device, type Lv, virtualBytes } from '../model.ts';
 import { dmNameOf, mapperPath } from '../reports/names.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { writeLv } from '../writes.ts';
+import { writeData, writeLv } from '../writes.ts';
 import { unlabel } from './volume-groups.ts';
 
 export function wipefs(machine: Machine, argv: readonly string[]): Outcome {
@@ -48,8 +48,9 @@ export function dd(machine: Machine, argv: readonly string[]): Outcome {
   const words = new Map(argv.slice(1).map((word) => word.split(/=(.*)/s, 2) as [string, string]));
   const source = words.get('if') ?? '';
   const target = words.get('of') ?? '';
-  const from = lvAt(machine, source);
   const to = lvAt(machine, target);
+  if (source === '/dev/zero') return ddZeroes(machine, words, to);
+  const from = lvAt(machine, source);
   if (from === undefined) return cannotOpen(source);
   if (to === undefined) return cannotOpen(target);
   const start = Number(words.get('skip'));
@@ -70,6 +71,21 @@ export function dd(machine: Machine, argv: readonly string[]): Outcome {
     return voice.err(`dd: error writing '${target}': No space left on device`).end(1);
   }
   return voice.end();
+}
+
+/** How tests write to a volume on a real host: counted in MiB. */
+function ddZeroes(
+  machine: Machine,
+  words: ReadonlyMap<string, string>,
+  to: Lv | undefined,
+): Outcome {
+  const target = words.get('of') ?? '';
+  if (to === undefined) return cannotOpen(target);
+  const mib = 1024 ** 2;
+  const start = Number(words.get('seek')) * mib;
+  const problem = writeData(machine, to, { start, length: Number(words.get('count')) * mib });
+  if (problem === undefined) return new Voice().end();
+  return new Voice().err(`dd: error writing '${target}': ${problem}`).end(1);
 }
 
 function cannotOpen(path: string): Outcome {

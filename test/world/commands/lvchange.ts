@@ -25,9 +25,24 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (selection !== undefined && !selects(machine, selection, lv)) return voice.end();
   const activate = option(parsed, 'activate');
   if (activate !== undefined) {
+    const question = parsed.options.has('yes') ? undefined : askAboutOrigin(lv, voice);
+    if (question !== undefined) return question;
     return changeActivation(machine, lv, activate.includes('y'), { voice, mishap });
   }
   return changeTags(machine, lv, parsed, voice);
+}
+
+/** Nobody answers the question, so the answer is no. */
+function askAboutOrigin(lv: Lv, voice: Voice): Outcome | undefined {
+  if (lv.body.kind !== 'cow') return undefined;
+  const name = `${lv.vg.name}/${lv.name}`;
+  const others = cowSnapshotsOf(lv.body.origin).length - 1;
+  const also = others > 0 ? ` and ${others} other snapshot(s)` : '';
+  voice.err(
+    `Change of snapshot ${name} will also change its origin ` +
+      `${lv.vg.name}/${lv.body.origin.name}${also}. Proceed? [y/n]: [n]`,
+  );
+  return voice.fail(`Logical volume ${name} not changed.`);
 }
 
 function changeActivation(
@@ -54,14 +69,16 @@ function changeActivation(
   return voice.end();
 }
 
-/** A CoW snapshot and its origin are awake or asleep together; a thin volume wakes its pool. */
+/**
+ * A CoW snapshot and its origin are awake or asleep together. A thin volume needs only the hidden
+ * part of its pool: the pool itself stays as it was.
+ */
 export function activate(lv: Lv): void {
   const together = family(lv);
   for (const member of together) {
     member.isActive = true;
     member.activeExtents = member.extents;
   }
-  if (lv.body.kind === 'thin') lv.body.pool.isActive = true;
 }
 
 export function deactivate(lv: Lv): void {
@@ -97,9 +114,10 @@ export function isUnusable(machine: Machine, lv: Lv): boolean {
   const { body } = lv;
   const isLost = (strand: Strand) =>
     strand.segments.some((segment) => segment.areas.some((area) => machine.isMissing(area.pv)));
+  const isCowLost = ({ body: cow }: Lv) => cow.kind === 'cow' && isLost(cow.strand);
   switch (body.kind) {
     case 'plain':
-      return isLost(body.strand);
+      return isLost(body.strand) || cowSnapshotsOf(lv).some((snapshot) => isCowLost(snapshot));
     case 'cow':
       return isLost(body.strand) || isUnusable(machine, body.origin);
     case 'pool':

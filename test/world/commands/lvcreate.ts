@@ -1,8 +1,16 @@
+import type { Allocation } from '../allocate.ts';
 import { type Arguments, isOutcome, option, sizeOption, values } from '../argv.ts';
 import { nothing } from '../content.ts';
 import type { Mishap } from '../faults.ts';
 import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
-import { freeExtents, type Lv, type LvType, type RaidBody, type Vg } from '../model.ts';
+import {
+  freeExtents,
+  type Lv,
+  type LvType,
+  type RaidBody,
+  type Strand,
+  type Vg,
+} from '../model.ts';
 import { displaySize, type Outcome, Voice } from '../text.ts';
 import {
   columnsOf,
@@ -13,12 +21,13 @@ import {
   isShortage,
   newLv,
   newStrand,
+  notRedundant,
   parityOf,
   type Shape,
 } from '../volumes.ts';
 import { createCowSnapshot } from './cow.ts';
 import { createThin, createThinPool, createThinSnapshot } from './thin.ts';
-import { overprovisioned } from './thin-warnings.ts';
+import { warnOfPromises } from './thin-warnings.ts';
 import { sortedTags } from './volume-groups.ts';
 
 export const lvcreateOptions = {
@@ -64,10 +73,8 @@ export function lvcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     if (typeof value === 'object') return value;
   }
   const type = option(parsed, 'type') ?? (parsed.options.has('snapshot') ? 'snapshot' : 'linear');
-  if (type === 'thin-pool' && parsed.options.has('wipesignatures')) {
-    voice.complain('Option --wipesignatures is unsupported with thin pools.');
-    return voice.complain("Run `lvcreate --help' for more information.").end(3);
-  }
+  const rejected = rejectArguments(parsed, type, voice);
+  if (rejected !== undefined) return rejected;
   const [target = ''] = parsed.words;
   const [vgName = '', originName] = target.split('/');
   const vg = vgToChange(machine, vgName, voice);
@@ -83,6 +90,23 @@ export function lvcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     mishap,
   };
   return create(creation, type, originName);
+}
+
+/** What lvcreate refuses before it looks at any group. */
+function rejectArguments(parsed: Arguments, type: string, voice: Voice): Outcome | undefined {
+  const name = option(parsed, 'name') ?? '';
+  const reserved = /^(snapshot|pvmove)/.exec(name)?.[1];
+  const size = ['size', 'virtualsize'].find((candidate) => sizeOption(parsed, candidate) === 0);
+  if (type === 'thin-pool' && parsed.options.has('wipesignatures')) {
+    voice.complain('Option --wipesignatures is unsupported with thin pools.');
+  } else if (reserved !== undefined) {
+    voice.complain(`Names starting "${reserved}" are reserved. Please choose a different LV name.`);
+  } else if (size !== undefined) voice.complain(`--${size} may not be zero.`);
+  else if (type === 'raid10' && (option(parsed, 'mirrors') ?? '1') !== '1') {
+    if (!parsed.options.has('stripesize')) voice.say('Using default stripesize 64.00 KiB.');
+    voice.complain("RAID10 currently supports only 2-way mirroring (i.e. '-m 1')");
+  } else return undefined;
+  return voice.complain("Run `lvcreate --help' for more information.").end(3);
 }
 
 function create(creation: Creation, type: string, originName: string | undefined): Outcome {
@@ -117,6 +141,12 @@ function createThick(creation: Creation, type: LvType): Outcome {
   const extents = wholeExtents(creation, 'size', shape);
   const taken = refuseName(creation);
   if (taken !== undefined) return taken;
+  if (shape.stripes > vg.pvs.length) {
+    return voice.fail(
+      `Number of stripes (${shape.stripes}) must not exceed number of physical volumes ` +
+        `(${vg.pvs.length})`,
+    );
+  }
   const free = freeExtents(vg);
   if (extents > free) {
     return voice.fail(
@@ -130,9 +160,25 @@ function createThick(creation: Creation, type: LvType): Outcome {
   const { tags, isReadOnly } = creation;
   const body = isRaid(shape.type) ? raidBody(machine, shape, extents, vg) : plainBody(machine);
   const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
+  const shared = body.kind === 'raid' ? refuseShared(lv, body.images, found, voice) : undefined;
+  if (shared !== undefined) return shared;
   if (body.kind === 'raid') growRaid(body.images, body.metas, found, columnsOf(shape));
   else growPlain(body.strand, found);
   return settle(creation, lv, isRaid(shape.type) ? 2 : 1);
+}
+
+export function refuseShared(
+  { vg, name }: Lv,
+  images: readonly Strand[],
+  found: Allocation,
+  voice: Voice,
+): Outcome | undefined {
+  const shared = notRedundant(name, images, found);
+  if (shared === undefined) return undefined;
+  voice.complain(`LV ${vg.name}/${shared.image} using PV ${shared.device} is not redundant.`);
+  return voice.fail(
+    `Insufficient suitable allocatable extents for logical volume ${vg.name}/${name}`,
+  );
 }
 
 /** Writes the metadata, wakes the volume and says so; or leaves what a mishap leaves. */
@@ -145,7 +191,7 @@ export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
     return refusal;
   }
   machine.commit(vg, commits);
-  for (const line of overprovisioned(lv)) voice.complain(line);
+  warnOfPromises(lv, voice);
   if (mishap === 'activation-fails') {
     lv.isActive = false;
     voice.complain(`Failed to activate new LV ${vg.name}/${lv.name}.`);

@@ -5,9 +5,9 @@ import { cowSnapshotsOf, type Lv, type Strand, strandExtents, type Vg } from '..
 import { displaySize, type Outcome, Voice } from '../text.ts';
 import { columnsOf, findRoom, growPlain, growRaid, isShortage, type Shape } from '../volumes.ts';
 import { cowUsefulExtents } from './cow.ts';
-import { roundToStripes } from './lvcreate.ts';
+import { refuseShared, roundToStripes } from './lvcreate.ts';
 import { growSpare } from './thin.ts';
-import { overprovisioned } from './thin-warnings.ts';
+import { warnOfPromises } from './thin-warnings.ts';
 
 export const lvextendOptions = { size: 'value', poolmetadatasize: 'value', yes: 'flag' } as const;
 
@@ -30,6 +30,7 @@ export function lvextend(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (isOutcome(vg)) return vg;
   const lv = machine.findLv(vg, lvName);
   if (lv === undefined) return voice.fail(`Failed to find logical volume "${vgName}/${lvName}"`);
+  if (size === 0 || metadataSize === 0) return voice.fail('New size of 0 not permitted.');
   const growth: Growth = { machine, voice, vg, lv, mishap };
   if (metadataSize !== undefined) return growPoolMetadata(growth, metadataSize);
   return growLv(growth, size ?? 0);
@@ -71,6 +72,8 @@ function growThick(growth: Growth, wanted: number): Outcome {
   if (duplicates !== undefined) return duplicates;
   const found = findRoom(vg, lv.name, lv, extents - lv.extents, strands);
   if (isShortage(found)) return voice.fail(found.message);
+  const shared = body.kind === 'raid' ? refuseShared(lv, body.images, found, voice) : undefined;
+  if (shared !== undefined) return shared;
   return finish(growth, `${vg.name}/${lv.name}`, extents, () => {
     if (body.kind === 'raid') growRaid(body.images, body.metas, found, columns);
     else if (body.kind === 'plain') growPlain(body.strand, found);
@@ -128,7 +131,7 @@ function growPoolMetadata(growth: Growth, bytes: number): Outcome {
     machine.commit(vg);
   }
   voice.say(changed(name, vg, present, extents));
-  for (const line of overprovisioned(lv)) voice.complain(line);
+  warnOfPromises(lv, voice);
   return voice.say(`Logical volume ${vg.name}/${lv.name} successfully resized.`).end();
 }
 
@@ -146,6 +149,7 @@ function growCow(growth: Growth, wanted: number, origin: Lv): Outcome {
     if (same !== undefined) return same;
   }
   if (extents <= lv.extents) {
+    machine.commit(vg);
     voice.say(changed(name, vg, lv.extents, lv.extents));
     return voice.say(`Logical volume ${name} successfully resized.`).end();
   }
@@ -164,7 +168,7 @@ function finish(growth: Growth, name: string, extents: number, grow: () => void)
   voice.say(changed(name, vg, lv.extents, extents));
   lv.extents = extents;
   machine.commit(vg);
-  for (const line of overprovisioned(lv)) if (lv.body.kind === 'thin') voice.complain(line);
+  if (lv.body.kind === 'thin' || lv.body.kind === 'pool') warnOfPromises(lv, voice);
   if (mishap === 'left-suspended') {
     lv.isSuspended = lv.isActive;
     voice.complain(`Failed to resume logical volume ${vg.name}/${lv.name}.`);
@@ -197,7 +201,7 @@ function roundUp(voice: Voice, vg: Vg, bytes: number): number {
 function refuseSame(voice: Voice, wanted: number, present: number): Outcome | undefined {
   if (wanted > present) return undefined;
   if (wanted === present) {
-    voice.complain(`New size (${wanted} extents) matches existing size (${present} extents).`);
+    voice.say(`New size (${wanted} extents) matches existing size (${present} extents).`);
     return voice.fail('No size change.');
   }
   return voice.fail(

@@ -5,6 +5,7 @@ import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
 import { cowSnapshotsOf, type Lv, thinVolumesOf, type Vg } from '../model.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
+import { deactivate, isUnusable } from './lvchange.ts';
 
 export const lvremoveOptions = { yes: 'flag', select: 'value' } as const;
 
@@ -28,11 +29,37 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     lv.isSuspended = lv.isActive;
     return voice.end(5);
   }
+  const incomplete = refuseIncomplete(machine, lv, voice);
+  if (incomplete !== undefined) return incomplete;
+  // An origin goes to sleep with its snapshots first; a sleeping snapshot is one commit less.
+  if (cowSnapshotsOf(lv).length > 0) deactivate(lv);
   for (const candidate of doomed) {
     remove(machine, candidate);
     voice.say(`Logical volume "${candidate.name}" successfully removed.`);
   }
   return voice.end();
+}
+
+/** Removing these reloads another volume, which a missing device forbids. */
+function refuseIncomplete(machine: Machine, lv: Lv, voice: Voice): Outcome | undefined {
+  const { vg, body } = lv;
+  const aborting = (name: string) =>
+    voice.complain(
+      `Aborting.  LV ${vg.name}/${name} is incomplete and --activationmode partial was not specified.`,
+    );
+  if (body.kind === 'cow' && lv.isActive && isUnusable(machine, lv)) {
+    aborting(lv.name);
+    return voice.fail(`Failed to refresh ${body.origin.name} without snapshot.`);
+  }
+  if (body.kind === 'thin' && isUnusable(machine, body.pool)) {
+    // The volume is gone from the metadata by the time its pool cannot be told.
+    const { pool } = body;
+    remove(machine, lv);
+    aborting(`${pool.name}_tmeta`);
+    voice.complain(`Failed to suspend ${vg.name}/${pool.name} with queued messages.`);
+    return voice.fail(`Failed to update thin pool ${vg.name}/${pool.name}.`);
+  }
+  return undefined;
 }
 
 /** What lvremove takes along unasked. */
@@ -43,10 +70,11 @@ function dependentsOf(lv: Lv): readonly Lv[] {
 
 export function remove(machine: Machine, lv: Lv): void {
   const { vg } = lv;
+  const isActiveCow = lv.body.kind === 'cow' && lv.isActive;
+  const commits = isActiveCow || lv.body.kind === 'thin' ? 2 : 1;
   machine.recordLv('lvremove', lv);
   machine.drop(lv);
   dropSpare(vg);
-  const commits = lv.body.kind === 'cow' || lv.body.kind === 'thin' ? 2 : 1;
   machine.commit(vg, commits);
 }
 

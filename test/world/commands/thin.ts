@@ -54,8 +54,9 @@ export function growSpare(
   const found = findRoom(vg, 'lvol0_pmspare', plain, extents - present, [strand]);
   if (isShortage(found)) return voice.fail(found.message);
   growPlain(strand, found);
+  // A new spare is written at once, because it is cleared; a longer one with what needs it.
+  if (vg.spare === undefined) machine.commit(vg);
   vg.spare = strand;
-  machine.commit(vg);
   return undefined;
 }
 
@@ -77,7 +78,6 @@ export function createThin(creation: Creation): Outcome {
   const { tags, isReadOnly } = creation;
   const shape: Shape = { ...plain, type: 'thin' };
   const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
-  pool.isActive = true;
   return settle(creation, lv, 2);
 }
 

@@ -46,6 +46,7 @@ export function vgcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     isReadOnly: false,
     systemId: '',
     lockType: '',
+    writtenBy: machine.commandLine,
   };
   vg.pvs = made.map((device) => pvOn(device, vg));
   vg.tags = sortedTags(values(parsed, 'addtag'));
@@ -61,7 +62,7 @@ export function vgextend(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   // LVM labels the devices first and looks for the group only then.
   const made = makePvs(machine, paths, metadataBytes ?? mib - 4096, voice);
   if (isOutcome(made)) return made;
-  const vg = vgToChange(machine, name, voice);
+  const vg = vgToChange(machine, name, voice, { mayBePartial: true });
   if (isOutcome(vg)) return vg;
   const refusal = refuseDuplicates(machine, vg, voice);
   if (refusal !== undefined) return refusal;
@@ -78,7 +79,10 @@ export function vgreduce(machine: Machine, parsed: Arguments): Outcome {
     return voice.fail(`Cannot use ${path}: device not found`);
   }
   const vg = vgToChange(machine, name, voice);
-  if (isOutcome(vg)) return vg;
+  if (isOutcome(vg)) {
+    const isKnown = machine.findVg(name) !== undefined;
+    return isKnown ? voice.fail(`Failed to find physical volume "${path}".`) : vg;
+  }
   const device = machine.device(path);
   const pv = vg.pvs.find((candidate) => machine.deviceOf(candidate) === device);
   if (pv === undefined || device === undefined) {
@@ -105,9 +109,9 @@ export function vgremove(machine: Machine, parsed: Arguments): Outcome {
   if (isOutcome(vg)) return vg;
   const selection = option(parsed, 'select');
   if (selection !== undefined && !selects(machine, selection, vg)) return voice.end();
-  if (machine.missingPvs(vg).length > 0) {
-    voice.complain(`Volume group "${name}" not removed`);
-    return voice.fail(`There are ${machine.missingPvs(vg).length} physical volumes missing.`);
+  const missing = machine.missingPvs(vg).length;
+  if (missing > 0) {
+    voice.complain(`WARNING: ${missing} physical volumes are currently missing from the system.`);
   }
   const refusal = refuseDuplicates(machine, vg, voice);
   if (refusal !== undefined) return refusal;
@@ -197,10 +201,14 @@ function refuseLabel(machine: Machine, device: Device, voice: Voice): Outcome | 
     return voice.fail(`Cannot use ${device.path}: device is read only`);
   }
   if (device.partitionTable !== '') {
-    return voice.fail(`Cannot use ${device.path}: device is partitioned`);
+    voice.complain(`Cannot use ${device.path}: device is partitioned`);
+    return voice.fail('Command requires all devices to be found.');
   }
   if (isInUse(device)) {
-    return voice.fail(`Can't open ${device.path} exclusively.  Mounted filesystem?`);
+    voice.complain(`Can't open ${device.path} exclusively.  Mounted filesystem?`);
+    voice.complain(`Can't open ${device.path} exclusively.  Mounted filesystem?`);
+    voice.complain(`Error opening device ${device.path} for reading at 0 length 4096.`);
+    return voice.fail(`Cannot use ${device.path}: device has a signature`);
   }
   const found = device.content.signatures.filter(({ type }) => type !== 'LVM2_member');
   const [first] = found;
@@ -243,6 +251,7 @@ function pvOn(device: Device, vg: Vg): Pv {
     free: extents > 0 ? [{ start: 0, count: extents }] : [],
     isAllocatable: true,
     isFlaggedMissing: false,
+    sequence: vg.sequence,
     tags: [],
   };
 }

@@ -1,7 +1,7 @@
 import { cowChunkBytes } from '../commands/cow.ts';
 import { hasActiveThins, isUnusable } from '../commands/lvchange.ts';
 import type { Machine } from '../machine.ts';
-import { metadataFreeOf } from '../metadata-size.ts';
+import { metadataAreaOf, metadataFreeOf } from '../metadata-text.ts';
 import {
   cowSnapshotsOf,
   freeExtents,
@@ -42,7 +42,7 @@ export const vgFields: Fields<Vg> = {
   vg_lock_type: (_, vg) => vg.lockType,
   vg_systemid: (_, vg) => vg.systemId,
   vg_seqno: (_, vg) => text(vg.sequence),
-  vg_mda_size: (_, vg) => text(vg.pvs[0]?.metadataBytes ?? 0),
+  vg_mda_size: (_, vg) => text(metadataAreaOf(vg)),
   vg_mda_free: (_, vg) => text(metadataFreeOf(vg)),
   lv_count: (_, vg) => text(vg.lvs.length),
 };
@@ -146,9 +146,9 @@ function stateLetter(lv: Lv): string {
 }
 
 function targetLetter(lv: Lv): string {
-  if (cowSnapshotsOf(lv).length > 0 || lv.body.kind === 'cow') return 's';
   if (lv.body.kind === 'raid') return 'r';
-  return lv.body.kind === 'pool' || lv.body.kind === 'thin' ? 't' : '-';
+  if (lv.body.kind === 'pool' || lv.body.kind === 'thin') return 't';
+  return lv.body.kind === 'cow' || cowSnapshotsOf(lv).length > 0 ? 's' : '-';
 }
 
 function healthLetter(machine: Machine, lv: Lv): string {
@@ -180,6 +180,7 @@ function health(machine: Machine, lv: Lv): string {
 function isPartial(machine: Machine, lv: Lv): boolean {
   if (machine.missingPvs(lv.vg).length === 0) return false;
   if (lv.body.kind !== 'raid') return isUnusable(machine, lv);
+  if (cowSnapshotsOf(lv).some((snapshot) => isUnusable(machine, snapshot))) return true;
   return [...lv.body.images, ...lv.body.metas].some((strand) =>
     strand.segments.some((segment) => segment.areas.some((area) => machine.isMissing(area.pv))),
   );
@@ -211,11 +212,11 @@ function roles(lv: Lv): string {
   if (lv.body.kind === 'pool') return 'private';
   const found = ['public'];
   const thick = cowSnapshotsOf(lv).length;
-  if (thick > 0) found.push('origin', 'thickorigin');
-  if (thick > 1) found.push('multithickorigin');
   const thins = lv.vg.lvs.filter((other) => other.body.kind === 'thin' && other.body.origin === lv);
   if (thins.length > 0) found.push('origin', 'thinorigin');
   if (thins.length > 1) found.push('multithinorigin');
+  if (thick > 0) found.push('origin', 'thickorigin');
+  if (thick > 1) found.push('multithickorigin');
   if (lv.body.kind === 'cow') found.push('snapshot', 'thicksnapshot');
   if (lv.body.kind === 'thin' && lv.body.origin !== undefined)
     found.push('snapshot', 'thinsnapshot');

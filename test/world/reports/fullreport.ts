@@ -1,5 +1,5 @@
 import type { Machine } from '../machine.ts';
-import { missingWarnings } from '../machine.ts';
+import { stateWarnings } from '../machine.ts';
 import type { Device, Vg } from '../model.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { lvFields, type PvRow, pvFields, segmentFields, segmentsOf, vgFields } from './fields.ts';
@@ -11,7 +11,7 @@ export function fullreport(machine: Machine, argv: readonly string[]): Outcome {
   const warnings: string[] = [...duplicateWarnings(machine)];
   const reports: string[] = [];
   for (const vg of machine.visibleVgs().toSorted((a, b) => compare(a.name, b.name))) {
-    warnings.push(...missingWarnings(machine, vg));
+    warnings.push(...stateWarnings(machine, vg));
     reports.push(vgReport(machine, vg, wanted));
   }
   const orphans = orphanDevices(machine);

@@ -1,4 +1,4 @@
-import type { Machine } from '../machine.ts';
+import { type Machine, stateWarnings } from '../machine.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { compare, duplicateWarnings } from './fullreport.ts';
 
@@ -6,6 +6,9 @@ import { compare, duplicateWarnings } from './fullreport.ts';
 export function labels(machine: Machine): Outcome {
   const voice = new Voice();
   for (const warning of duplicateWarnings(machine)) voice.complain(warning);
+  for (const vg of machine.visibleVgs()) {
+    for (const warning of stateWarnings(machine, vg)) voice.complain(warning);
+  }
   const rows = [
     ...machine.present().flatMap((device) => deviceRow(machine, device.path)),
     ...missingRows(machine),
