@@ -86,7 +86,8 @@ function checkSource({ path, text }: SourceFile): readonly Complaint[] {
 
 /** A text that cannot be broken is no reason to break a line. */
 function isLiteral(line: string): boolean {
-  return /^\s*(?:\w+:? ?=? ?)?['"`/].*['"`/][a-z]*[,;]?$/.test(line) || /https?:\/\//.test(line);
+  if (/^\s*test\(.*\{$/.test(line) || /https?:\/\//.test(line)) return true;
+  return /^\s*(?:\w+:? ?=? ?)?['"`/].*['"`/][a-z]*[,;]?$/.test(line);
 }
 
 const functionStart = /^(\s*)(?:export )?(?:async )?(?:function\b|#?\w+\(.*\).*\{$|.*=> \{$)/;

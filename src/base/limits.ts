@@ -36,8 +36,8 @@ export const limits = {
   extentSizeBytes: 4n * MiB,
   /** LVM's text metadata needs about 2 KiB a volume at worst: room for 2,000 volumes, twice. */
   vgMetadataBytes: 16n * MiB,
-  /** What a wipe clears at the start and the end of a device besides known signatures. */
-  copySliceBytes: 1n * GiB,
+  /** A copy that was cut off goes on from a multiple of this. */
+  copySliceBytes: 256n * MiB,
 
   /** CoW snapshots: room reserved for changes, as a share of the origin. */
   cowReservePercent: 20n,

@@ -37,10 +37,19 @@ function roomIn(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
   };
 }
 
-/** The logical extents that a volume can still be given, spare left alone. */
+/** The logical extents that a volume can surely still be given, spare left alone. */
 export function largestExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
-  const budget = freeExtents(vg, spareBytes);
   const perArea = parallelExtents(freeExtentsByPv(vg), geometry.areas);
+  return withinBudget(geometry, perArea, freeExtents(vg, spareBytes));
+}
+
+/** More than this no allocator can give. Between the two, LVM is asked by trying. */
+export function mostExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
+  const perArea = parallelBound(freeExtentsByPv(vg), geometry.areas);
+  return withinBudget(geometry, perArea, freeExtents(vg, spareBytes));
+}
+
+function withinBudget(geometry: Geometry, perArea: bigint, budget: bigint): bigint {
   const metadata = BigInt(geometry.metadataExtents);
   const byBudget = budget / BigInt(geometry.areas) - metadata;
   const area = byBudget < perArea - metadata ? byBudget : perArea - metadata;
@@ -67,9 +76,9 @@ export function growthExtents(lv: ObservedLv, growth: bigint): bigint {
   return countUp(growth, BigInt(lv.dataColumns)) * BigInt(lv.stripes);
 }
 
-/** Can the extents be found on enough devices at once? */
+/** Could the extents be found on enough devices at once? LVM may still know why not. */
 export function fitsGrowth(lv: ObservedLv, growth: bigint, vg: ObservedVg): boolean {
-  const areas = parallelExtents(freeExtentsByPv(vg), lv.stripes);
+  const areas = parallelBound(freeExtentsByPv(vg), lv.stripes);
   return countUp(growth, BigInt(lv.dataColumns)) <= areas;
 }
 
@@ -97,6 +106,21 @@ export function parallelExtents(free: readonly bigint[], areas: number): bigint 
       .filter((extents) => extents > 0n);
   }
   return total;
+}
+
+/**
+ * The longest run that any way of placing `areas` areas could have: at each point of it `areas`
+ * different devices are needed, so a device can serve at most one area's worth of it.
+ */
+export function parallelBound(free: readonly bigint[], areas: number): bigint {
+  const byRoom = free.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+  let rest = byRoom.reduce((total, extents) => total + extents, 0n);
+  let bound = rest / BigInt(areas);
+  for (let full = 1; full < areas; full += 1) {
+    rest -= byRoom[full - 1] ?? 0n;
+    bound = least(bound, rest / BigInt(areas - full));
+  }
+  return bound;
 }
 
 const linear: Geometry = { dataColumns: 1, areas: 1, metadataExtents: 0 };

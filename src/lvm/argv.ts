@@ -65,7 +65,11 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
         `${step.vg}/${step.origin}`,
       ];
     case 'activate-lv':
-      return ['lvm', 'lvchange', '--activate', 'y', '--ignoreactivationskip', ...onlyLv(step)];
+      // A CoW snapshot is activated together with its origin, and lvm asks first.
+      return [
+        ...(['lvm', 'lvchange', '--yes', '--activate', 'y', '--ignoreactivationskip'] as const),
+        ...onlyLv(step),
+      ];
     case 'change-tags':
     case 'copy-range':
       return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];

@@ -21,16 +21,22 @@ const fields = {
   seg: ['lv_uuid', 'seg_start', 'segtype', 'stripes', 'data_stripes', 'chunk_size'],
 } as const;
 
+/** Without this, a report in JSON swallows the errors too, and stderr stays empty. */
+const errorsToStderr = 'log { report_command_log=0 }';
+
 /** One look at all of a host's LVM. */
 export const lookHost: Command = read([
   'lvm',
   'fullreport',
+  ...['--config', errorsToStderr],
   ...reportFlags(),
   ...Object.entries(fields).flatMap(([report, names]) => [
     ...['--configreport', report, '--options', names.join(',')],
   ]),
   ...['--configreport', 'pvseg', '--options', ','],
 ]);
+
+const seeEverything = 'devices { use_devicesfile=0 filter=["a|.*|"] global_filter=["a|.*|"] }';
 
 /**
  * What LVM finds on every device, member of a group or not, with the devices file and all filters
@@ -40,7 +46,7 @@ export const lookLabels: Command = read([
   'lvm',
   'pvs',
   '--all',
-  ...['--config', 'devices { use_devicesfile=0 filter=["a|.*|"] global_filter=["a|.*|"] }'],
+  ...['--config', `${seeEverything} ${errorsToStderr}`],
   ...reportFlags(),
   ...['--options', 'pv_name,pv_uuid,vg_name,pv_duplicate'],
 ]);

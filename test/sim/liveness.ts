@@ -148,6 +148,8 @@ function tryAnyway(
     return undefined;
   }
   const free = freeExtents(vg) * vg.extentBytes;
+  const made = vg.lvs.find((one) => one.name === (lv === undefined ? volume.name : 'try'));
+  if (made !== undefined) world.admin.run('lvm', 'lvremove', '--yes', `${vg.name}/${made.name}`);
   return free < Number(entry.spareBytes) ? undefined : `it worked when tried: ${argv.join(' ')}`;
 }
 

@@ -95,6 +95,13 @@ export class Rules {
       this.say(`${volume.name} changed its identity and was reported ready`);
     }
     if (!lv.isActive) this.say(`${volume.name} was reported ready and is inactive`);
+    const isSnapshot = volume.kind === 'snapshot';
+    if (lv.isReadOnly !== isSnapshot) {
+      this.say(`the ${volume.kind} ${volume.name} is ${lv.isReadOnly ? 'read-only' : 'writable'}`);
+    }
+    if (lv.body.kind === 'cow' && lv.body.isInvalid && status.health === '') {
+      this.say(`${volume.name} was reported ready and overflowed`);
+    }
     if (lv.tags.includes(copyingTag)) this.say(`${volume.name} is ready before its copy is`);
     const wanted = volume.kind === 'snapshot' ? 0 : askedMiB * 1024 ** 2;
     if (virtualBytes(lv) < wanted) {

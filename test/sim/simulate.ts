@@ -1,6 +1,6 @@
 import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
 import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
-import { cowSnapshotsOf } from '../world/model.ts';
+import { cowSnapshotsOf, sizeBytes } from '../world/model.ts';
 import { FakeWorld } from '../world/world.ts';
 import { Agent } from './agent.ts';
 import { checkEnd } from './liveness.ts';
@@ -171,7 +171,7 @@ class Simulation {
       case 'delete':
         return this.#wish(event.name, (volume) => this.#store.wish(volume, { wanted: 'absent' }));
       case 'write':
-        return this.#wish(event.name, (volume) => this.#write(volume, event.mib * 1024 ** 2));
+        return this.#wish(event.name, (volume) => this.#write(volume, event));
       case 'cancel':
         return this.#wish(event.name, (volume) => volume.cancel?.());
       case 'crash':
@@ -227,11 +227,12 @@ class Simulation {
   }
 
   /** A user writes to a volume that was reported ready, as a pod would. */
-  #write(volume: Volume, length: number): void {
+  #write(volume: Volume, event: { readonly mib: number; readonly at: number }): void {
     const lv = this.#world.lv(volume.vg, volume.name);
     const isTheirs = lv !== undefined && lv.uuid === volume.uuid && volume.kind !== 'snapshot';
     if (!isTheirs || volume.history.length === 0 || lv.isSuspended) return;
-    this.#world.write(lv, 0, length);
+    const offset = Math.floor(sizeBytes(lv) * event.at);
+    this.#world.write(lv, offset, Math.min(event.mib * 1024 ** 2, sizeBytes(lv) - offset));
     volume.history.push(lv.content);
   }
 

@@ -38,7 +38,13 @@ export type StoryEvent = { readonly atMs: number } & (
   | { readonly kind: 'snapshot'; readonly name: string; readonly source: string }
   | { readonly kind: 'clone'; readonly name: string; readonly source: string; readonly mib: number }
   | { readonly kind: 'delete'; readonly name: string }
-  | { readonly kind: 'write'; readonly name: string; readonly mib: number }
+  | {
+      readonly kind: 'write';
+      readonly name: string;
+      readonly mib: number;
+      /** Where in the volume, from 0 to 1. */
+      readonly at: number;
+    }
   | { readonly kind: 'cancel'; readonly name: string }
   | {
       readonly kind: 'admin-create';
@@ -180,7 +186,10 @@ function request(chance: Chance, names: string[], node: NodeFile): Happening | u
   if (roll < 7 && names.length < volumeCountMax) {
     return { kind: 'clone', name: add(names, 'c'), source: known, mib: size };
   }
-  if (roll < 8) return { kind: 'write', name: known, mib: chance.pick([1, 3, 20]) };
+  if (roll < 8) {
+    const at = chance.pick([0, 0.3, 0.6, 0.9]);
+    return { kind: 'write', name: known, mib: chance.pick([1, 3, 20]), at };
+  }
   if (roll < 9) return { kind: 'delete', name: known };
   return { kind: 'cancel', name: known };
 }

@@ -66,7 +66,7 @@ test('what may be wiped was named for it, is nobody’s and in nobody’s use', 
     }),
     runs,
   );
-  assert.ok(found > 20, `the hosts were hopeless: ${found} devices to wipe`);
+  assert.ok(found > 5, `the hosts were hopeless: ${found} devices to wipe`);
 });
 
 test('two groups never choose one device', () => {

@@ -1,13 +1,7 @@
 import { type Bytes, bytes, countUp, times } from '../../base/bytes.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
 import { showBytes, showList } from '../../base/show.ts';
-import {
-  fitsGrowth,
-  freeExtents,
-  growthExtents,
-  largestExtents,
-  thinCapacity,
-} from '../capacity.ts';
+import { fitsGrowth, freeExtents, growthExtents, mostExtents, thinCapacity } from '../capacity.ts';
 import type { DeviceClass } from '../device-class.ts';
 import { identityLost } from '../identity.ts';
 import {
@@ -140,11 +134,11 @@ export function roomToCreate(
     const message = `${layout.kind} needs ${needs} devices but ${vg.name} has ${usable}`;
     return blocked('LayoutNeedsDevices', message);
   }
-  const largest = times(largestExtents(geometry, vg, spareBytes), vg.extentSizeBytes);
-  if (sizeBytes <= largest) return undefined;
+  const most = times(mostExtents(geometry, vg, spareBytes), vg.extentSizeBytes);
+  if (sizeBytes <= most) return undefined;
   const needs = areaExtents(geometry, sizeBytes / vg.extentSizeBytes);
   const message =
-    `${vg.name} can give a ${layout.kind} volume of at most ${showBytes(largest)} ` +
+    `${vg.name} can give a ${layout.kind} volume of at most ${showBytes(most)} ` +
     `(${showBytes(spareBytes)} kept spare), not ${showBytes(sizeBytes)}: ` +
     `${needs} extents on each of ${geometry.areas} device(s)`;
   return blocked('InsufficientCapacity', message);

@@ -1,0 +1,199 @@
+/** Deliberately broken variants of the product. The simulator must catch every one of them. */
+export type Mutant = {
+  readonly name: string;
+  readonly edits: readonly {
+    readonly file: string;
+    /** Stands exactly once in the file, so that a mutant cannot rot unnoticed. */
+    readonly find: string;
+    readonly replace: string;
+  }[];
+};
+
+const volume = 'src/core/volume/plan.ts';
+const clone = 'src/core/clone/plan.ts';
+const snapshot = 'src/core/snapshot/plan.ts';
+const capacity = 'src/core/capacity.ts';
+const permit = 'src/core/permit.ts';
+const identity = 'src/core/identity.ts';
+const lane = 'src/engine/lane.ts';
+const model = 'src/engine/model.ts';
+const argv = 'src/lvm/argv.ts';
+
+function one(name: string, file: string, find: string, replace: string): Mutant {
+  return { name, edits: [{ file, find, replace }] };
+}
+
+export const mutants: readonly Mutant[] = [
+  one(
+    'size compared exactly after rounding',
+    volume,
+    'if (lv.sizeBytes < desired.sizeBytes) {',
+    'if (lv.sizeBytes !== desired.sizeBytes) {',
+  ),
+  one(
+    'permit to remove ignores whose volume it is',
+    permit,
+    'if (!isOurs(lv.tags) &&',
+    'if (0 > 1 &&',
+  ),
+  {
+    name: 'snapshots are removed with their origin',
+    edits: [
+      { file: permit, find: 'if (dependents.length > 0) {', replace: 'if (0 > 1) {' },
+      { file: argv, find: "'lv_attr!~^o'", replace: "'lv_uuid!~^o'" },
+    ],
+  },
+  one(
+    'a refused removal counts as done',
+    volume,
+    '  if (isBlocked(permit)) return permit;',
+    '  if (isBlocked(permit)) return rest;',
+  ),
+  one('spare is given out', capacity, 'return free > spare ? free - spare : 0n;', 'return free;'),
+  one(
+    'growing gives the spare away',
+    volume,
+    'return thickRoom(lv, growth, vg, deviceClass.spareBytes);',
+    'return thickRoom(lv, growth, vg, bytes(0));',
+  ),
+  one(
+    'snapshots give the spare away',
+    snapshot,
+    'const free = times(freeExtents(vg, desired.deviceClass.spareBytes), vg.extentSizeBytes);\n  if',
+    'const free = vg.freeBytes;\n  if',
+  ),
+  one(
+    'a thin pool promises without end',
+    capacity,
+    'const availableBytes = minus(sizeBytes, promised);',
+    'const availableBytes = sizeBytes;',
+  ),
+  one(
+    'room is refused that is there',
+    capacity,
+    'return area > 0n ? area * BigInt(geometry.dataColumns) : 0n;',
+    'return area > 3n ? (area - 3n) * BigInt(geometry.dataColumns) : 0n;',
+  ),
+  one(
+    'a lost volume is made anew',
+    identity,
+    'if (known.uuid === undefined || lv?.uuid === known.uuid) return undefined;',
+    'if (known.name !== "") return undefined;',
+  ),
+  one(
+    'a source is known by its name alone',
+    identity,
+    'const isOther = wanted.sourceUuid !== undefined && source?.uuid !== wanted.sourceUuid;',
+    'const isOther = false;',
+  ),
+  one(
+    'the origin that a snapshot really got is not looked at',
+    snapshot,
+    'if (originUuid !== desired.sourceUuid) {',
+    'if (0 > 1) {',
+  ),
+  one(
+    'activation is forgotten',
+    volume,
+    "if (!lv.isActive) return next({ kind: 'activate-lv', ...target });",
+    '',
+  ),
+  one(
+    'growth is rounded down',
+    volume,
+    'const extents = countUp(countUp(wanted, vg.extentSizeBytes), columns) * columns;',
+    'const extents = (wanted / vg.extentSizeBytes / columns) * columns;',
+  ),
+  one(
+    'the owner is not written',
+    'src/core/volume/desired.ts',
+    'tags: [ownerTag, pendingTag,',
+    'tags: [pendingTag,',
+  ),
+  one(
+    'a copy is declared complete half-way',
+    clone,
+    'if (left <= 0n) {',
+    'if (left <= frozen.sizeBytes / 2n) {',
+  ),
+  one('a copy is not marked as unfinished', clone, '[...desired.tags, copyingTag]', 'desired.tags'),
+  one(
+    'the source is copied while it lives',
+    clone,
+    "pair.source.kind === 'cow-snapshot' ? pair.source : copySourceOf(desired, vg)",
+    'pair.source',
+  ),
+  one(
+    'the snapshot that a copy reads from stays behind',
+    clone,
+    'if (helper !== undefined) return planRemovalOf(vg, helper, {});',
+    '',
+  ),
+  one(
+    'deleting half a copy leaves its helper',
+    volume,
+    "if (helper !== undefined && readTag(helper.tags, 'role') === copySourceRole) {",
+    'if (0 > 1) {',
+  ),
+  one(
+    'a clone is read-only',
+    clone,
+    'return next({ ...decision.step, isReadOnly: false });',
+    'return next({ ...decision.step, isReadOnly: true });',
+  ),
+  one(
+    'an overflowed snapshot is as good as any',
+    snapshot,
+    'if (snapshot.isInvalid) {',
+    'if (0 > 1) {',
+  ),
+  one(
+    'a prediction is reported as a fact',
+    lane,
+    "if (decision.kind !== 'step' || needsLook(decision.step)) break;",
+    "if (decision.kind === 'rest') job.settle(host);\n        if (decision.kind !== 'step' || needsLook(decision.step)) break;",
+  ),
+  one(
+    'a failed step counts as success',
+    lane,
+    'else if (job.failure !== undefined) concludeFailure(job, job.failure);',
+    'else if (job.failure !== undefined) job.settle(host);',
+  ),
+  one('resume is forgotten', lane, 'this.#suspects.add(step.vgUuid);', '{}'),
+  one(
+    'what an earlier life left suspended stays so',
+    'src/engine/engine.ts',
+    'for (const vg of host.vgs) {',
+    'for (const vg of host.vgs.slice(99)) {',
+  ),
+  one(
+    'an old report is good enough',
+    model,
+    'this.#newest.startedAt >= change',
+    'this.#newest.startedAt >= 0 * change',
+  ),
+  one(
+    'whoever asks during a look gets that look',
+    model,
+    'this.#following ??= this.#afterRunning();\n    return this.#following;',
+    'return this.#running;',
+  ),
+  one(
+    'a foreseen volume is acted on',
+    'src/core/stale.ts',
+    'return uuids.some(isForeseen);',
+    'return false;',
+  ),
+  one(
+    'a device with a file system is taken',
+    'src/core/device/plan.ts',
+    'unfit.length > 0 ? unfit : data',
+    'unfit',
+  ),
+  one(
+    'a device in use is taken',
+    'src/core/device/reasons.ts',
+    'return applyRules([...unfitRules, ...inUseRules], device);',
+    'return applyRules([...unfitRules], device);',
+  ),
+];
