@@ -1,4 +1,4 @@
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Channel, type Running, type RunOptions, type RunResult } from './channel.ts';
 import type { DiskFault } from './disk/fault.ts';
@@ -225,7 +225,10 @@ export class Guest {
   async #watch(boot: Boot): Promise<void> {
     const how = await boot.machine.exited;
     const { consoleLog } = this.#home;
-    boot.channel.close(new Error(`guest ${this.name} went down (${how}), see ${consoleLog}`));
+    const said = await lastLines(consoleLog);
+    boot.channel.close(
+      new Error(`guest ${this.name} went down (${how}), see ${consoleLog}\n${said}`),
+    );
     if (this.#boot === boot) this.#boot = undefined;
   }
 
@@ -249,4 +252,11 @@ function powerLoss(loseUnflushed: boolean | { readonly seed: number }): PowerLos
   if (loseUnflushed === false) return { kind: 'keep' };
   if (loseUnflushed === true) return { kind: 'lose' };
   return { kind: 'lose-some', seed: loseUnflushed.seed };
+}
+
+/** Why a kernel gave up stands in the first lines of its panic, if it panicked. */
+async function lastLines(path: string): Promise<string> {
+  const lines = (await readFile(path, 'utf8').catch(() => '')).trimEnd().split('\n');
+  const panic = lines.findLastIndex((line) => line.includes('Kernel panic'));
+  return (panic < 0 ? lines.slice(-5) : lines.slice(panic, panic + 12)).join('\n');
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Backend, backendOf, consoleLogOf } from './backend.ts';
@@ -64,7 +65,7 @@ export async function startLab(spec: LabSpec): Promise<Lab> {
   if (verdict.works) return startLabOf(spec, 'uml');
   const tell = progressOf(spec);
   tell('USER-MODE LINUX DOES NOT WORK ON THIS MACHINE; using QEMU, which is 5 to 10 times slower');
-  tell(verdict.reason);
+  tell(`${verdict.reason} (kept in ${verdict.keptIn})`);
   return startLabOf(spec, 'qemu');
 }
 
@@ -191,13 +192,24 @@ async function createGuest(
   });
 }
 
+let logDirectoryCount = 0;
+
 async function newLogDirectory(): Promise<string> {
   const logs = join(await cacheDirectory(), 'logs');
   await mkdir(logs, { recursive: true });
   const old = (await readdir(logs)).toSorted().slice(0, -logDirectoriesMax);
-  for (const name of old) await rm(join(logs, name), { recursive: true, force: true });
+  for (const name of old.filter((found) => !isOfLivingProcess(found))) {
+    await rm(join(logs, name), { recursive: true, force: true });
+  }
   const stamp = new Date().toISOString().replaceAll(':', '-');
-  return join(logs, `${stamp}-${process.pid}`);
+  logDirectoryCount += 1;
+  return join(logs, `${stamp}-${process.pid}-${logDirectoryCount}`);
+}
+
+/** A lab that runs for long must keep its logs, however many were started after it. */
+function isOfLivingProcess(name: string): boolean {
+  const pid = /Z-(\d+)/.exec(name)?.[1];
+  return pid !== undefined && existsSync(`/proc/${pid}`);
 }
 
 function checkSpec(spec: LabSpec): void {

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDirectory } from '../cache.ts';
 import { withLock } from './lock.ts';
+
+const manifestName = 'manifest.json';
+const unusedMsMax = 14 * 24 * 3600 * 1000;
 
 export type Progress = (line: string) => void;
 
@@ -43,6 +46,7 @@ export async function ensureEntry(recipe: EntryRecipe, progress: Progress): Prom
     tell(`${recipe.announce}`);
     const startedMs = Date.now();
     await buildEntry(path, recipe);
+    await removeUnused(cache, recipe.name);
     tell(`${recipe.name} ready after ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
     const built = await readEntry(path);
     if (built === undefined) throw new Error(`the build of ${path} left nothing behind`);
@@ -60,13 +64,26 @@ async function buildEntry(path: string, recipe: EntryRecipe): Promise<void> {
     builtAt: new Date().toISOString(),
     versions,
   };
-  await writeFile(join(draft, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeFile(join(draft, manifestName), `${JSON.stringify(manifest, null, 2)}\n`);
   await rename(draft, path);
+}
+
+/** Entries of other versions that nobody has asked for in a long time. */
+async function removeUnused(cache: string, name: string): Promise<void> {
+  const pattern = new RegExp(`^${name}-[0-9a-f]{12}$`);
+  for (const entry of (await readdir(cache)).filter((found) => pattern.test(found))) {
+    const used = await stat(join(cache, entry, manifestName)).catch(() => undefined);
+    if (used === undefined || Date.now() - used.mtimeMs < unusedMsMax) continue;
+    await rm(join(cache, entry), { recursive: true, force: true });
+  }
 }
 
 async function readEntry(path: string): Promise<Entry | undefined> {
   try {
-    const manifest = JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8')) as Manifest;
+    const file = join(path, manifestName);
+    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest;
+    const now = new Date();
+    await utimes(file, now, now); // tells that it is still used
     return { path, manifest };
   } catch {
     return undefined;

