@@ -24,7 +24,7 @@ export class Reader {
     this.#path = path;
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     this.#object = isObject ? (value as Record<string, unknown>) : {};
-    if (!isObject) this.#note(path, value, 'write a mapping of keys to values');
+    if (!isObject) this.#note(path || 'the document', value, 'write a mapping of keys to values');
   }
 
   string(key: string, pattern: RegExp, remedy: string): string {
@@ -63,7 +63,7 @@ export class Reader {
   }
 
   optionalNumber(key: string, range: Range): number | undefined {
-    return this.#object[key] === undefined ? this.#skip(key) : this.number(key, range);
+    return this.has(key) ? this.number(key, range) : this.#skip(key);
   }
 
   optionalSize(key: string): Bytes | undefined {
@@ -96,8 +96,9 @@ export class Reader {
     return this.#take(key);
   }
 
+  /** A mapping that is not there is an empty one: what must stand in it is missed there. */
   child(key: string): Reader {
-    return new Reader(this.#take(key), this.#at(key), this.problems);
+    return new Reader(this.#take(key) ?? {}, this.#at(key), this.problems);
   }
 
   children(key: string): readonly Reader[] {

@@ -27,7 +27,7 @@ const rows: readonly Row[] = [
   [{ kind: 'raid5', stripes: 4 }, 5, 12n, 20n],
   [{ kind: 'raid6', stripes: 3 }, 5, 12n, 25n],
   [{ kind: 'raid10', stripes: 2, mirrors: 1 }, 4, 10n, 24n],
-  [{ kind: 'raid10', stripes: 3, mirrors: 2 }, 9, 12n, 45n],
+  [{ kind: 'raid10', stripes: 3, mirrors: 1 }, 6, 12n, 30n],
 ];
 
 for (const [layout, devices, logical, physical] of rows) {
@@ -72,6 +72,7 @@ const wrong: readonly (readonly [layout: Layout, names: RegExp])[] = [
   [{ kind: 'raid1', mirrors: 11 }, /mirrors is 11 .*from 1 to 10/],
   [{ kind: 'raid5', stripes: 1 }, /raid5: stripes is 1 .*from 2/],
   [{ kind: 'raid6', stripes: 2 }, /raid6: stripes is 2 .*from 3/],
+  [{ kind: 'raid10', stripes: 2, mirrors: 2 }, /raid10: mirrors is 2 .*from 1 to 1/],
   [{ kind: 'raid10', stripes: 1, mirrors: 0 }, /stripes is 1.*; mirrors is 0/],
 ];
 

@@ -84,6 +84,13 @@ test('a thin class brings its pool', () => {
   assert.equal(node.deviceClasses[0]?.overprovisionRatio, 10);
 });
 
+test('a pool that two classes share is wanted once', () => {
+  const thin = { kind: 'thin', poolName: 'p', sizePercent: 90, overprovisionRatio: 10 } as const;
+  const node = desiredNode(nodeWith(classOf(thin), classOf(thin, { name: 'b' })));
+  assert.equal(node.thinPools.length, 1);
+  assert.equal(node.deviceClasses.length, 2);
+});
+
 const size = { stripeSizeBytes: bytes(65_536n) };
 const layoutRows: readonly (readonly [spec: LayoutSpec, layout: Layout])[] = [
   [{ kind: 'linear' }, { kind: 'linear' }],
@@ -105,8 +112,8 @@ const layoutRows: readonly (readonly [spec: LayoutSpec, layout: Layout])[] = [
   [{ kind: 'raid6' }, { kind: 'raid6', stripes: 3 }],
   [{ kind: 'raid10' }, { kind: 'raid10', stripes: 2, mirrors: 1 }],
   [
-    { kind: 'raid10', stripes: 3, mirrors: 2, ...size },
-    { kind: 'raid10', stripes: 3, mirrors: 2, ...size },
+    { kind: 'raid10', stripes: 3, mirrors: 1, ...size },
+    { kind: 'raid10', stripes: 3, mirrors: 1, ...size },
   ],
 ];
 

@@ -21,9 +21,9 @@ export function desiredNode(spec: NodeSpec): DesiredNode {
   );
   return {
     volumeGroups,
-    thinPools: spec.deviceClasses
-      .filter((entry) => managed.has(entry.volumeGroup))
-      .flatMap(desiredThinPool),
+    thinPools: onceEach(
+      spec.deviceClasses.filter((entry) => managed.has(entry.volumeGroup)).flatMap(desiredThinPool),
+    ),
     deviceClasses: spec.deviceClasses.map(deviceClass),
   };
 }
@@ -56,6 +56,14 @@ function desiredThinPool(spec: DeviceClassSpec): readonly DesiredThinPool[] {
       vgOwnerTag: managedTag,
     },
   ];
+}
+
+/** Several classes may put their volumes into one pool. */
+function onceEach(pools: readonly DesiredThinPool[]): readonly DesiredThinPool[] {
+  return pools.filter(
+    (pool, index) =>
+      index === pools.findIndex(({ vg, name }) => vg === pool.vg && name === pool.name),
+  );
 }
 
 function deviceClass(spec: DeviceClassSpec): DeviceClass {

@@ -1,5 +1,6 @@
 import { bytes, noBytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
+import { show } from '../../base/show.ts';
 import { type Problem, Reader } from '../decode.ts';
 import type {
   DeviceClassSpec,
@@ -28,7 +29,7 @@ export function decodeNodeFile(value: unknown): DecodedNode {
   return { kind: 'node', spec: { volumeGroups, deviceClasses } };
 }
 
-const vgName = /^[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/;
+const vgName = /^(?!\.{1,2}$)[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/;
 const className = /^([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
 const devicePath = /^\/dev\/./;
 
@@ -48,14 +49,15 @@ function decodeDevices(reader: Reader, isManaged: boolean): DevicesSpec {
     }
     return { kind: 'paths', required: [], optional: [], forceWipe: false };
   }
-  if (reader.has('devices') && reader.raw('devices') === 'any') return { kind: 'any' };
+  if (reader.raw('devices') === 'any') return { kind: 'any' };
+  const told = reader.problems.length;
   const devices = reader.child('devices');
   const remedy = 'write a path that starts with /dev/';
   const required = devices.strings('paths', devicePath, remedy);
   const optional = devices.strings('optionalPaths', devicePath, remedy);
   const forceWipe = devices.boolean('forceWipe', false);
   devices.refuseUnknown();
-  if (required.length + optional.length === 0) {
+  if (required.length + optional.length === 0 && reader.problems.length === told) {
     reader.refuse('devices', 'name at least one device under paths or optionalPaths, or write any');
   }
   return { kind: 'paths', required, optional, forceWipe };
@@ -75,13 +77,13 @@ function decodeDeviceClass(reader: Reader): DeviceClassSpec {
 }
 
 function decodeLayout(reader: Reader): LayoutSpec {
-  const given = (['thin', 'striped', 'raid'] as const).filter((key) => reader.has(key));
-  const [first, second] = given;
-  if (second !== undefined) reader.refuse(second, `leave it out: ${first} stands there already`);
+  const keys = ['thin', 'striped', 'raid'] as const;
+  const [first, ...others] = keys.filter((key) => reader.has(key));
+  for (const key of keys) reader.raw(key);
+  for (const key of others) reader.refuse(key, `leave it out: ${first} stands there already`);
   if (first === 'thin') return decodeThin(reader.child('thin'));
   if (first === 'striped') return decodeStriped(reader.child('striped'));
   if (first === 'raid') return decodeRaid(reader.child('raid'));
-  for (const key of ['thin', 'striped', 'raid']) reader.raw(key);
   return { kind: 'linear' };
 }
 
@@ -94,7 +96,11 @@ function decodeThin(reader: Reader): LayoutSpec {
   if (metadataSizeBytes !== undefined && !isMetadataSize(metadataSizeBytes)) {
     reader.refuse('metadataSize', 'write a size from 2Mi to 16Gi');
   }
-  const percent = { min: limits.thinPoolSizePercentMin, max: limits.thinPoolSizePercentMax };
+  const percent = {
+    min: limits.thinPoolSizePercentMin,
+    max: limits.thinPoolSizePercentMax,
+    isWhole: true,
+  };
   const thin = {
     kind: 'thin',
     poolName: reader.string('poolName', vgName, 'name the thin pool'),
@@ -133,11 +139,18 @@ function decodeRaid(reader: Reader): LayoutSpec {
     reader.refuse('type', `write one of ${types.join(', ')}`);
   }
   const whole = { isWhole: true } as const;
-  const mirrors = reader.optionalNumber('mirrors', { min: 1, max: limits.mirrorsMax, ...whole });
-  const stripes = reader.optionalNumber('stripes', { min: 2, max: limits.stripesMax, ...whole });
+  const mirrorsMax = kind === 'raid10' ? 1 : limits.mirrorsMax;
+  const mirrors = reader.optionalNumber('mirrors', { min: 1, max: mirrorsMax, ...whole });
+  const stripesMin = kind === 'raid6' ? 3 : 2;
+  const stripesRange = { min: stripesMin, max: limits.stripesMax, ...whole };
+  const stripes = reader.optionalNumber('stripes', stripesRange);
   const stripe = stripeSize(reader);
-  if (mirrors !== undefined && kind !== 'raid1' && kind !== 'raid10') {
+  const hasMirrors = kind === undefined || kind === 'raid1' || kind === 'raid10';
+  if (mirrors !== undefined && !hasMirrors) {
     reader.refuse('mirrors', 'leave it out: only raid1 and raid10 have mirrors');
+  }
+  if (kind === 'raid10' && mirrors !== undefined && mirrors > 1) {
+    reader.refuse('mirrors', 'write 1: lvm makes raid10 with two copies only');
   }
   if (kind === 'raid1' && stripes !== undefined) {
     reader.refuse('stripes', 'leave it out: raid1 has no stripes');
@@ -193,12 +206,27 @@ function crossCheck(
     const remedy = 'let at most one group take any device';
     problems.push({ field: 'volumeGroups', value: 'any, twice', remedy });
   }
-  return [...problems, ...contested(groups)];
+  return [...problems, ...contested(groups), ...disputedPools(classes)];
 }
 
 function repeated(field: string, names: readonly string[]): readonly Problem[] {
   const twice = names.filter((name, index) => name !== '' && names.indexOf(name) !== index);
   return [...new Set(twice)].map((value) => ({ field, value, remedy: 'use each name once' }));
+}
+
+/** Classes may share a pool, but there is only one of it. */
+function disputedPools(classes: readonly DeviceClassSpec[]): readonly Problem[] {
+  const shapes = new Map<string, string>();
+  return classes.flatMap(({ volumeGroup, layout }, index) => {
+    if (layout.kind !== 'thin') return [];
+    const { poolName, overprovisionRatio: _ratio, ...shape } = layout;
+    const pool = `${volumeGroup}/${poolName}`;
+    const known = shapes.get(pool) ?? show(shape);
+    shapes.set(pool, known);
+    if (known === show(shape)) return [];
+    const remedy = 'give a pool the same sizes in every class that uses it';
+    return [{ field: `deviceClasses[${index}].thin`, value: poolName, remedy }];
+  });
 }
 
 /** A device in two groups can only be a mistake. */

@@ -166,6 +166,13 @@ const rows: readonly Row[] = [
     'ThinPoolUnhealthy',
     /vg1\/pool0: failed/,
   ],
+  [
+    'a pool gets no name that LVM keeps for itself',
+    wanted({ name: 'snapshots' }),
+    hostOf(sampleVg()),
+    'InvalidName',
+    /snapshots/,
+  ],
   ['a pool needs its group', wanted(), hostOf(), 'VolumeGroupMissing', /vg1/],
   ['a pool that is gone stays gone', gone, hostOf(sampleVg()), 'rest'],
   ['a pool goes with its group', gone, hostOf(), 'rest'],

@@ -1,6 +1,7 @@
 import { least, roundDown, sum, times } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { showBytes } from '../../base/show.ts';
+import { checkLvName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
 import { ownerTag } from '../tags.ts';
@@ -30,6 +31,8 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
 }
 
 function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
+  const refusal = checkLvName(desired.name);
+  if (refusal !== undefined) return refusal;
   const shape = shapeOfPool(desired, vg);
   const { chunkSizeBytes: chunk } = desired;
   if (chunk !== undefined && chunk < shape.chunkSizeBytes) {
