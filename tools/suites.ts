@@ -56,7 +56,7 @@ async function runOne(name: string): Promise<Counts> {
     timeout: suite.timeoutMs,
   });
   for await (const event of stream) {
-    if (event.type === 'test:diagnostic' && event.data.nesting > 0) {
+    if (event.type === 'test:diagnostic' && !isSummary(event.data.message)) {
       console.log(`    ${event.data.message}`);
     }
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
@@ -72,6 +72,11 @@ async function runOne(name: string): Promise<Counts> {
     }
   }
   return counts;
+}
+
+/** What node:test says at its end is counted here already. */
+function isSummary(message: string): boolean {
+  return /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [0-9.]+$/.test(message);
 }
 
 function describe(error: Error): string {

@@ -39,8 +39,19 @@ function roomIn(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
 
 /** The logical extents that a volume can surely still be given, spare left alone. */
 export function largestExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
-  const perArea = parallelExtents(freeExtentsByPv(vg), geometry.areas);
+  const perArea = sureExtents(geometry, freeExtentsByPv(vg));
   return withinBudget(geometry, perArea, freeExtents(vg, spareBytes));
+}
+
+/**
+ * RAID images must lie on devices of their own over their whole length, or losing one device would
+ * lose two images: what is left over on the devices cannot be used for a second stretch.
+ */
+function sureExtents(geometry: Geometry, free: readonly bigint[]): bigint {
+  const isRaid = geometry.metadataExtents > 0;
+  if (!isRaid) return parallelExtents(free, geometry.areas);
+  const byRoom = free.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+  return byRoom[geometry.areas - 1] ?? 0n;
 }
 
 /** More than this no allocator can give. Between the two, LVM is asked by trying. */
@@ -128,7 +139,7 @@ const linear: Geometry = { dataColumns: 1, areas: 1, metadataExtents: 0 };
 /** Volumes of several areas compete for the devices that still have room for one more area. */
 function availableExtents(geometry: Geometry, vg: ObservedVg, spareBytes: Bytes): bigint {
   const share = dataShare(geometry, freeExtents(vg, spareBytes));
-  const parallel = parallelExtents(freeExtentsByPv(vg), geometry.areas);
+  const parallel = sureExtents(geometry, freeExtentsByPv(vg));
   return least(share, parallel * BigInt(geometry.dataColumns));
 }
 

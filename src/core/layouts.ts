@@ -123,7 +123,9 @@ export function checkLayout(layout: Layout): Blocked | undefined {
     problems.push(...stripeSizeProblem(layout.stripeSizeBytes));
   }
   if ('mirrors' in layout) {
-    problems.push(...countProblem('mirrors', layout.mirrors, 1, limits.mirrorsMax));
+    // lvm2 makes raid10 with two copies only.
+    const max = layout.kind === 'raid10' ? 1 : limits.mirrorsMax;
+    problems.push(...countProblem('mirrors', layout.mirrors, 1, max));
   }
   if (problems.length === 0) return undefined;
   return blocked('InvalidLayout', `${layout.kind}: ${problems.join('; ')}`);

@@ -20,6 +20,7 @@ export class HostModel {
   #running: Promise<Report> | undefined;
   #following: Promise<Report> | undefined;
   readonly #listeners = new Set<(host: ObservedHost) => void>();
+  #isHinted = false;
   #wake: (() => void) | undefined;
 
   constructor(host: Host, clock: Clock) {
@@ -45,11 +46,13 @@ export class HostModel {
 
   /** A report that is begun after this call. */
   refresh(): Promise<Report> {
+    // One that waits to begin comes first, or two looks would run side by side.
+    if (this.#following !== undefined) return this.#following;
     if (this.#running === undefined) {
       this.#running = this.#look();
       return this.#running;
     }
-    this.#following ??= this.#afterRunning();
+    this.#following = this.#afterRunning();
     return this.#following;
   }
 
@@ -60,6 +63,7 @@ export class HostModel {
 
   /** Something outside suggests that LVM changed: look soon, once for many hints. */
   hint(): void {
+    this.#isHinted = true;
     this.#wake?.();
   }
 
@@ -72,6 +76,8 @@ export class HostModel {
       const isHinted = await this.#sleepUntilDue(signal);
       if (signal.aborted) return;
       if (isHinted) await this.#clock.sleep(limits.hintSettleMs, signal);
+      // A hint that comes while the look runs is for the next one.
+      this.#isHinted = false;
       try {
         await this.refresh();
       } catch {
@@ -86,16 +92,19 @@ export class HostModel {
       const age = this.#clock.nowMs() - this.#newestAtMs;
       const isDue = this.#newest === undefined || age >= limits.foreignChangeNoticedMs;
       if (isDue || signal.aborted) return false;
-      const hinted = await this.#sleepOrHint(limits.foreignChangeNoticedMs - age, signal);
-      if (hinted) return true;
+      if (this.#isHinted) return true;
+      await this.#sleepOrHint(limits.foreignChangeNoticedMs - age, signal);
     }
   }
 
-  #sleepOrHint(ms: number, signal: Signal): Promise<boolean> {
-    const hint = new Promise<boolean>((resolve) => {
-      this.#wake = () => resolve(true);
-    });
-    return Promise.race([hint, this.#clock.sleep(ms, signal).then(() => false)]);
+  async #sleepOrHint(ms: number, signal: Signal): Promise<void> {
+    const alarm = new Alarm();
+    const ring = () => alarm.ring();
+    this.#wake = ring;
+    signal.addEventListener('abort', ring);
+    await this.#clock.sleep(ms, alarm);
+    signal.removeEventListener('abort', ring);
+    this.#wake = undefined;
   }
 
   async #afterRunning(): Promise<Report> {
@@ -116,5 +125,24 @@ export class HostModel {
     } finally {
       this.#running = undefined;
     }
+  }
+}
+
+/** Ends a sleep early and leaves nothing behind: a race would let every hint leak a sleep. */
+class Alarm implements Signal {
+  aborted = false;
+  readonly #listeners = new Set<() => void>();
+
+  ring(): void {
+    this.aborted = true;
+    for (const listener of this.#listeners) listener();
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.delete(listener);
   }
 }

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import type { Command } from '../lvm/command.ts';
+import { realHost } from './host.ts';
+import { startCommand } from './run.ts';
+
+const path = '/usr/sbin:/usr/bin:/sbin:/bin';
+const options = { prefix: [], path };
+
+function reads(script: string, timeoutMs = 10_000): Command {
+  return { argv: ['sh', '-c', script], effect: 'reads', timeoutMs };
+}
+
+function changes(script: string, timeoutMs = 10_000): Command {
+  return { argv: ['sh', '-c', script], effect: 'changes', timeoutMs };
+}
+
+function failsWith(code: string) {
+  return (error: unknown) => error instanceof OperationError && error.code === code;
+}
+
+/** A file that a script writes into, gone after the test. */
+function scratch(t: { after(work: () => void): void }): string {
+  const directory = mkdtempSync(join(tmpdir(), 'quarry-run-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return join(directory, 'file');
+}
+
+test('both streams and the exit code of a command are told', async () => {
+  const result = await startCommand(reads('echo out; echo err >&2; exit 3'), options).result;
+  assert.equal(result.exitCode, 3);
+  assert.equal(result.signal, undefined);
+  assert.equal(result.stdout, 'out\n');
+  assert.equal(result.stderr, 'err\n');
+  assert.ok(result.durationMs > 0);
+});
+
+test('a signal that ends a command is told, and no exit code', async () => {
+  const result = await startCommand(reads('kill -KILL $$'), options).result;
+  assert.equal(result.exitCode, undefined);
+  assert.equal(result.signal, 'SIGKILL');
+});
+
+test('the environment is fixed: nothing of ours leaks in, and messages are untranslated', async () => {
+  const { stdout } = await startCommand(reads('env'), options).result;
+  const names = stdout.split('\n').map((line) => line.split('=')[0]);
+  const given = names.filter(
+    (name) => name !== '' && !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name ?? ''),
+  );
+  assert.deepEqual(given.toSorted(), ['LC_ALL', 'LVM_SUPPRESS_FD_WARNINGS', 'PATH']);
+  assert.match(stdout, /^LC_ALL=C$/m);
+});
+
+test('a command that waits for input gets none', async () => {
+  const { stdout } = await startCommand(reads('cat; echo end'), options).result;
+  assert.equal(stdout, 'end\n');
+});
+
+test('a program that does not exist is named', async () => {
+  const running = startCommand(
+    { argv: ['no-such-program'], effect: 'reads', timeoutMs: 1000 },
+    options,
+  );
+  await assert.rejects(running.result, failsWith('CommandNotFound'));
+  await assert.rejects(running.result, /no-such-program/);
+  await running.gone;
+});
+
+test('a read past its deadline is killed, with everything it started', async (t) => {
+  const file = scratch(t);
+  const running = startCommand(reads(`(sleep 2; echo late > ${file}) & sleep 30`, 100), options);
+  await assert.rejects(running.result, failsWith('CommandTimedOut'));
+  await running.gone;
+  await sleep(2_300);
+  assert.throws(() => readFileSync(file), /ENOENT/);
+});
+
+test('a read that ignores a polite end is ended all the same', async () => {
+  const running = startCommand(reads('trap "" TERM; while :; do sleep 0.1; done', 100), options);
+  await assert.rejects(running.result, failsWith('CommandTimedOut'));
+  const startedAtMs = performance.now();
+  await running.gone;
+  assert.ok(performance.now() - startedAtMs < limits.killGraceMs + 2_000);
+});
+
+test('a change past its deadline goes on, and is gone only when it is done', async (t) => {
+  const file = scratch(t);
+  const running = startCommand(changes(`sleep 0.7; echo done > ${file}`, 100), options);
+  await assert.rejects(running.result, failsWith('CommandTimedOut'));
+  assert.throws(() => readFileSync(file), /ENOENT/);
+  await running.gone;
+  assert.equal(readFileSync(file, 'utf8'), 'done\n');
+});
+
+test('whoever stops waiting for a change does not stop the change', async (t) => {
+  const file = scratch(t);
+  const controller = new AbortController();
+  const running = startCommand(
+    changes(`sleep 0.5; echo done > ${file}`),
+    options,
+    controller.signal,
+  );
+  controller.abort();
+  await assert.rejects(running.result, failsWith('Cancelled'));
+  await running.gone;
+  assert.equal(readFileSync(file, 'utf8'), 'done\n');
+});
+
+test('whoever stops waiting for a read stops the read', async () => {
+  const controller = new AbortController();
+  const running = startCommand(reads('sleep 30'), options, controller.signal);
+  const startedAtMs = performance.now();
+  controller.abort();
+  await assert.rejects(running.result, failsWith('Cancelled'));
+  await running.gone;
+  assert.ok(performance.now() - startedAtMs < 5_000);
+});
+
+test('a command is gone only when the program behind its wrapper is, even if the wrapper dies', async (t) => {
+  const file = scratch(t);
+  // Like nsenter into another PID namespace: a parent that only waits for the real program.
+  const wrapper = `sh -c 'sleep 0.8; echo done > ${file}' & echo $$ > ${file}.pid; wait`;
+  const running = startCommand(changes(wrapper), options);
+  await sleep(200);
+  process.kill(Number(readFileSync(`${file}.pid`, 'utf8')), 'SIGKILL');
+  await running.gone;
+  assert.equal(readFileSync(file, 'utf8'), 'done\n');
+});
+
+test('more output than the limit is an error, not a memory leak', async () => {
+  const flood = `yes 0123456789012345678901234567890123456789 | head -c ${limits.outputBytesMax + 1}`;
+  await assert.rejects(
+    startCommand(reads(flood, 60_000), options).result,
+    failsWith('OutputTooLarge'),
+  );
+});
+
+test('a prefix stands before every command', async () => {
+  const running = startCommand(reads('echo "$MARK"'), { prefix: ['env', 'MARK=yes'], path });
+  assert.equal((await running.result).stdout, 'yes\n');
+});
+
+test('a command survives what is typed at our terminal: it has a session of its own', async () => {
+  const { stdout } = await startCommand(reads('ps -o sid= -p $$; echo $$'), options).result;
+  const [session, pid] = stdout.split(/\s+/).filter((word) => word !== '');
+  assert.equal(session, pid);
+});
+
+test('what is not a block device in use is free, and what is not there is unknown', async (t) => {
+  const file = scratch(t);
+  writeFileSync(file, '');
+  const host = realHost(options);
+  assert.equal(await host.exclusiveOpen(`${file}-gone`), 'unknown');
+  assert.deepEqual(await host.links(`${file}-gone`), []);
+});
