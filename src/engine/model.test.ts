@@ -4,10 +4,11 @@ import { sampleCow, sampleLv, samplePool, sampleVg } from '../../test/samples/ob
 import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
 import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
+import type { ObservedVg } from '../core/observed.ts';
 import { HostModel } from './model.ts';
 
-function fresh(...given: ConstructorParameters<typeof TinyHost>) {
-  const host = new TinyHost(...given);
+function fresh(...vgs: readonly ObservedVg[]) {
+  const host = new TinyHost(...vgs);
   const clock = new TinyClock();
   return { host, clock, model: new HostModel(host, clock) };
 }
