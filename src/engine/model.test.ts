@@ -33,6 +33,7 @@ test('however many ask, at most two looks are made, never side by side', async (
 
 test('who asks again as soon as a look ends does not start one beside the next', async () => {
   const { host, model } = fresh();
+  host.behave = () => ({ until: settle() });
   const eager = async () => {
     for (let round = 0; round < 5; round += 1) await model.refresh();
   };
