@@ -98,7 +98,7 @@ function kill(id: number, signal: string): void {
   const pid = running.get(id)?.pid;
   if (pid === undefined) return;
   try {
-    process.kill(-pid, signal as NodeJS.Signals);
+    process.kill(-pid, signal);
   } catch {
     // It ended in the meantime; its exit is on the way to the host.
   }
@@ -131,7 +131,7 @@ input.on('data', (chunk) => {
     toldBytes = heardBytes;
     send({ op: 'heard', totalBytes: heardBytes });
   }
-  const lines = `${rest}${chunk}`.split('\n');
+  const lines = `${rest}${String(chunk)}`.split('\n');
   rest = lines.pop() ?? '';
   for (const line of lines) if (line !== '') handle(JSON.parse(line) as HostMessage);
 });

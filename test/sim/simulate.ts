@@ -155,35 +155,46 @@ class Simulation {
   #happen(event: StoryEvent): void {
     switch (event.kind) {
       case 'create':
-        return this.#add(event.name, {
+        this.#add(event.name, {
           kind: 'volume',
           className: event.className,
           mib: event.mib,
         });
+        break;
       case 'snapshot':
       case 'clone':
-        return this.#derive(event);
+        this.#derive(event);
+        break;
       case 'expand':
-        return this.#wish(event.name, (volume) => {
+        this.#wish(event.name, (volume) => {
           if (volume.kind === 'snapshot' || event.mib <= volume.sizeMiB) return;
           this.#store.wish(volume, { sizeMiB: event.mib });
         });
+        break;
       case 'delete':
-        return this.#wish(event.name, (volume) => this.#store.wish(volume, { wanted: 'absent' }));
+        this.#wish(event.name, (volume) => this.#store.wish(volume, { wanted: 'absent' }));
+        break;
       case 'write':
-        return this.#wish(event.name, (volume) => this.#write(volume, event));
+        this.#wish(event.name, (volume) => this.#write(volume, event));
+        break;
       case 'cancel':
-        return this.#wish(event.name, (volume) => volume.cancel?.());
+        this.#wish(event.name, (volume) => volume.cancel?.());
+        break;
       case 'crash':
-        return this.#agent?.host.die();
+        this.#agent?.host.die();
+        break;
       case 'power':
-        return this.rules.excuse(() => this.#world.cutPower(event));
+        this.rules.excuse(() => this.#world.cutPower(event));
+        break;
       case 'pull':
-        return this.rules.excuse(() => this.#world.admin.pull(event.device));
+        this.rules.excuse(() => this.#world.admin.pull(event.device));
+        break;
       case 'insert':
-        return this.rules.excuse(() => this.#world.admin.insert(event.device));
+        this.rules.excuse(() => this.#world.admin.insert(event.device));
+        break;
       default:
-        return this.#meddle(event);
+        this.#meddle(event);
+        break;
     }
   }
 

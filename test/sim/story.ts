@@ -163,7 +163,7 @@ function events(chance: Chance, node: NodeFile, disks: readonly string[]): reado
     if (chance.happens(0.4)) atMs += chance.between(1, 20_000);
     const canMeddle = isMeddled && chance.happens(0.25);
     const event = canMeddle ? meddle(chance, names, node, disks) : request(chance, names, node);
-    if (event !== undefined) made.push({ atMs, ...event } as StoryEvent);
+    if (event !== undefined) made.push({ atMs, ...event });
   }
   return made;
 }

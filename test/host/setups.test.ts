@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { GiB, type Suite, startLab } from '../../lab/index.ts';
+import { lvmRunsOf, Remote } from './remote.ts';
+import { groupName, nodeFile, unsettled, volumesOf } from './scenarios.ts';
+
+/** The ways hosts are set up: with and without udev, with and without LVM's devices file. */
+const setups: readonly { udev: boolean; devicesFile: boolean; suite: Suite }[] = [
+  { udev: true, devicesFile: false, suite: 'trixie' },
+  { udev: true, devicesFile: true, suite: 'trixie' },
+  { udev: false, devicesFile: false, suite: 'trixie' },
+  { udev: false, devicesFile: true, suite: 'trixie' },
+  { udev: true, devicesFile: false, suite: 'bookworm' },
+];
+
+describe('every way a host is set up', { timeout: 600_000 }, () => {
+  for (const setup of setups) {
+    const udev = setup.udev ? 'with udev' : 'without udev';
+    const file = setup.devicesFile ? 'with a devices file' : 'without a devices file';
+    test(`${setup.suite}, ${udev}, ${file}: a node is set up and volumes come and go`, async () => {
+      const disks = ['a', 'b', 'c'].map((name) => ({ name, sizeBytes: GiB }));
+      const lab = await startLab({ guests: [{ name: 'n1', disks, ...setup }] });
+      try {
+        const guest = lab.guest('n1');
+        const paths = await Promise.all(['a', 'b', 'c'].map((name) => guest.devicePath(name)));
+        await guest.sh(`mkfs.ext4 -q ${paths[2]}`);
+        const node = nodeFile(paths.slice(0, 2));
+        const remote = new Remote(guest);
+        await remote.must({ op: 'apply', node });
+        for (const className of ['linear', 'thin', 'raid1']) {
+          const request = { name: className, className, size: '32Mi' };
+          const { ran } = await remote.must({ op: 'create', node, request });
+          assert.equal(lvmRunsOf(ran).filter((run) => run === 'lvcreate').length, 1);
+        }
+        const snapshot = { name: 's', source: 'thin', className: 'thin' };
+        await remote.must({ op: 'snapshot', node, request: snapshot });
+        assert.deepEqual(volumesOf(await remote.look()), {
+          linear: 32,
+          raid1: 32,
+          s: 32,
+          thin: 32,
+        });
+        assert.deepEqual(unsettled(await remote.look()), []);
+        const foreign = (await remote.observe()).devices.find(({ path }) => path === paths[2]);
+        assert.deepEqual(foreign?.signatures, { kind: 'found', types: ['ext4'] });
+        for (const name of ['s', 'thin', 'linear', 'raid1']) {
+          await remote.must({ op: 'delete', vg: groupName, name });
+        }
+        await remote.must({ op: 'remove-pool', node });
+        await remote.must({ op: 'remove-vg', node });
+        await remote.close();
+      } finally {
+        await lab.stop();
+      }
+    });
+  }
+});
