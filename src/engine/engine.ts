@@ -1,12 +1,13 @@
 import { assert } from '../base/assert.ts';
 import type { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
+import { show } from '../base/show.ts';
 import type { ObservedHost, ObservedNode } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
 import { asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
-import { Lane, type LaneTools } from './lane.ts';
+import { endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
 import { HostModel, type Report } from './model.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
@@ -75,13 +76,19 @@ export class Engine {
   async #settle<Status>(task: NodeTask<Status>, signal?: Signal): Promise<Outcome<Status>> {
     const { noun, volume } = task;
     let failure: OperationError | undefined;
+    let last = { step: '', repeats: 0 };
     for (let pass = 0; ; pass += 1) {
       assert(pass < limits.passesMax, 'a plan must come to rest');
+      await this.#lane(task.vg).rescue();
       const node = await observeNode(this.#tools.host, signal);
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
       if (decision.kind === 'rest') return { kind: 'settled', status: task.status(node) };
-      if (failure !== undefined) throw failure;
+      const step = show(decision.step);
+      last = { step, repeats: step === last.step ? last.repeats + 1 : 0 };
+      if (failure !== undefined && last.repeats > 0) throw failure;
+      if (last.repeats > limits.staleRetriesMax) throw endless(task, decision.step, last.repeats);
+      failure = undefined;
       try {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
       } catch (error) {

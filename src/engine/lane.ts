@@ -7,7 +7,7 @@ import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
 import { isLong, type Step } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
-import { asOperationError, execute, resumeSuspended, runCommand } from './execute.ts';
+import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
 import type { HostModel } from './model.ts';
 import type { Host, Trace } from './ports.ts';
@@ -43,7 +43,7 @@ export class Lane {
   /** A search for suspended devices could not be finished: it is taken up at the next look. */
   takeUpRescue(): void {
     if (this.#suspects.size === 0) return;
-    this.exclusive(() => this.#rescue()).catch(() => undefined);
+    this.exclusive(() => this.rescue()).catch(() => undefined);
   }
 
   add(job: Job): void {
@@ -61,6 +61,7 @@ export class Lane {
     return new Promise<T>((resolve, reject) => {
       const run = async () => {
         try {
+          await this.rescue();
           resolve(await work());
         } catch (error) {
           reject(error);
@@ -105,7 +106,7 @@ export class Lane {
     try {
       for (let pass = 0; ; pass += 1) {
         assert(pass < limits.passesMax, 'a burst must come to rest');
-        await this.#rescue();
+        await this.rescue();
         const report = await this.#tools.model.since(this.#lastChange);
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
@@ -122,7 +123,7 @@ export class Lane {
    * code, and all I/O to the device hangs. Nothing else is done in the group before that is
    * mended, and only in its turn: another command may have suspended a device on purpose.
    */
-  async #rescue(): Promise<void> {
+  async rescue(): Promise<void> {
     const { host, trace } = this.#tools;
     for (const vgUuid of this.#suspects) {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
@@ -140,9 +141,7 @@ export class Lane {
     const decision = job.task.plan(host);
     if (decision.kind === 'rest') job.settle(host);
     else if (decision.kind === 'blocked') job.refuse(decision);
-    else if (job.failure !== undefined) concludeFailure(job, job.failure);
-    else if (job.repeats > limits.staleRetriesMax) job.fail(endless(job, decision.step));
-    else return false;
+    else return concludeStep(job, decision.step);
     return true;
   }
 
@@ -219,6 +218,15 @@ export class Lane {
   }
 }
 
+/** The same step again failed. Another one means that what failed had its effect all the same. */
+function concludeStep(job: Job, step: Step): boolean {
+  const isSame = show(step) === job.lastStep;
+  if (job.failure !== undefined && isSame) concludeFailure(job, job.failure);
+  else if (job.repeats > limits.staleRetriesMax) job.fail(endless(job.task, step, job.repeats));
+  job.failure = undefined;
+  return job.isDone;
+}
+
 /** What trying again cannot change is a refusal, though it was lvm that said no. */
 function concludeFailure(job: Job, failure: OperationError): void {
   if (failures[failure.code].retry === 'backoff') job.fail(failure);
@@ -227,8 +235,8 @@ function concludeFailure(job: Job, failure: OperationError): void {
 
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };
 
-function endless(job: Job, step: Step): OperationError {
-  const { noun, volume } = job.task;
-  const message = `${noun} ${volume}: ${step.kind} had no effect ${job.repeats} times`;
+export function endless(subject: Subject, step: Step, times: number): OperationError {
+  const { noun, volume } = subject;
+  const message = `${noun} ${volume}: ${step.kind} had no effect ${times} times`;
   return new OperationError('StaleView', message);
 }
