@@ -224,12 +224,13 @@ export class Guest {
   /** A guest that goes down fails everything that still waits for it, at once. */
   async #watch(boot: Boot): Promise<void> {
     const how = await boot.machine.exited;
+    // First of all: whoever waited for the end may start the guest again right now.
+    if (this.#boot === boot) this.#boot = undefined;
     const { consoleLog } = this.#home;
     const said = await lastLines(consoleLog);
     boot.channel.close(
       new Error(`guest ${this.name} went down (${how}), see ${consoleLog}\n${said}`),
     );
-    if (this.#boot === boot) this.#boot = undefined;
   }
 
   async #untilHello(boot: Boot): Promise<void> {
