@@ -9,7 +9,7 @@ import { isLong, type Step } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
-import type { HostModel } from './model.ts';
+import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
 
 /** What the lanes of one host share. */
@@ -111,7 +111,7 @@ export class Lane {
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
         if (left.length === 0) return;
-        await this.#runSteps(left, report.host);
+        await this.#runSteps(left, report);
       }
     } catch (error) {
       for (const job of burst) if (!job.isAway) job.fail(error);
@@ -146,8 +146,8 @@ export class Lane {
   }
 
   /** One round: each job may take steps until it needs to see what its last one did. */
-  async #runSteps(jobs: readonly Job[], start: ObservedHost): Promise<void> {
-    let host = start;
+  async #runSteps(jobs: readonly Job[], report: Report): Promise<void> {
+    let { host } = report;
     for (const job of jobs) {
       while (!job.isDone && job.failure === undefined) {
         const decision = job.task.plan(host);
@@ -157,18 +157,17 @@ export class Lane {
           break;
         }
         // What a failed step did nobody knows yet: whoever comes after it waits for a look.
-        if (!(await this.#runStep(job, decision.step))) return;
+        if (!(await this.#runStep(job, decision.step, report))) return;
         host = predict(host, decision.step);
       }
     }
   }
 
-  async #runStep(job: Job, step: Step): Promise<boolean> {
+  async #runStep(job: Job, step: Step, report: Report): Promise<boolean> {
     this.#count(job, step);
-    const newest = this.#tools.model.newest;
-    if (newest !== undefined && newest.startedAt >= this.#lastChange) {
-      if (staleReason(step, newest.host) !== undefined) return false;
-    }
+    // A look that somebody else asked for meanwhile may know better than the plan does.
+    const newest = this.#tools.model.newest ?? report;
+    if (newest !== report && staleReason(step, newest.host) !== undefined) return false;
     const { noun, volume } = job.task;
     try {
       await execute(this.#tools.host, step, { noun, volume }, this.#tools.trace);
