@@ -45,7 +45,7 @@ function volume(name: string, size = 1): Task<VolumeStatus> {
 
 const removal = (name: string) => volumeTask(absentVolume('vg1', name));
 const names = (host: TinyHost) => host.state.vgs[0]?.lvs.map((lv) => lv.name) ?? [];
-const letters = [...'abcdefghij'];
+const letters = 'abcdefghij'.split('');
 
 test('a burst of creations costs one command each, one look before and one after', async () => {
   const { host, submit } = world();

@@ -30,8 +30,8 @@ export function gate(): { readonly passed: Promise<void>; readonly open: () => v
 }
 
 /**
- * Just enough of a host for the engine: linear volumes in groups that are never full. It counts
- * what is run, and a test may bend any command.
+ * Just enough of a host for the engine: linear volumes in groups that are never full, and no block
+ * devices. It counts what is run, and a test may bend any command.
  */
 export class TinyHost implements Host {
   state: ObservedHost;
@@ -91,7 +91,8 @@ export class TinyHost implements Host {
   #output(argv: readonly string[]): string {
     if (argv.includes('fullreport')) return reportText(this.state);
     if (argv[0] === 'dmsetup' && argv[1] === 'info') return this.suspended.join('\n');
-    return '';
+    if (argv[0] === 'lsblk') return '{"blockdevices": []}';
+    return argv[1] === 'pvs' ? '{"report": [{"pv": []}]}' : '';
   }
 
   #change(argv: readonly string[]): void {
