@@ -7,6 +7,8 @@ export type Mishap =
   | 'dies-after-labels'
   /** The metadata is written, the kernel refused: the volume is there, but inactive. */
   | 'activation-fails'
+  /** The metadata has the new size, the kernel still has the old one. */
+  | 'stale-table'
   /** Killed between suspend and resume: all I/O of the volume hangs until it is resumed. */
   | 'left-suspended';
 
@@ -136,6 +138,7 @@ export class Faults {
       case 'lvchange':
         return argv.includes('--activate') ? 'activation-fails' : undefined;
       case 'lvextend':
+        return this.#chance.happens(0.5) ? 'left-suspended' : 'stale-table';
       case 'lvremove':
         return 'left-suspended';
       default:

@@ -177,10 +177,10 @@ export function vgToChange(
     voice.complain(`Volume group "${name}" not found`);
     return voice.fail(`Cannot process volume group ${name}`);
   }
+  for (const line of duplicateWarnings(machine)) voice.complain(line);
   for (const line of stateWarnings(machine, vg)) voice.complain(line);
   if (vg.isExported) {
-    voice.complain(`Volume group ${name} is exported`);
-    return voice.fail(`Cannot process volume group ${name}`);
+    return voice.fail(`Volume group ${name} is exported`);
   }
   if (machine.missingPvs(vg).length > 0 && !options.mayBePartial) {
     voice.complain(`Cannot change VG ${name} while PVs are missing.`);
@@ -190,8 +190,27 @@ export function vgToChange(
   return vg;
 }
 
+/** One PV on two devices: LVM uses one of them and says which. */
+export function duplicateWarnings(machine: Machine): readonly string[] {
+  const uuids = new Set(machine.present().flatMap((device) => device.label?.pvUuid ?? []));
+  return [...uuids].flatMap((uuid) => {
+    const [first, ...others] = machine.devicesOf(uuid);
+    if (first === undefined || others.length === 0) return [];
+    const isUsed = machine.vgOfPv(uuid)?.lvs.some((lv) => lv.isActive) ?? false;
+    const why = isUsed ? 'device is used by LV' : 'device name matches previous';
+    return [
+      ...others.map((other) => `WARNING: Not using device ${other.path} for PV ${uuid}.`),
+      `WARNING: PV ${uuid} prefers device ${first.path} because ${why}.`,
+    ];
+  });
+}
+
+export function hasDuplicates(machine: Machine, vg: Vg): boolean {
+  return vg.pvs.some((pv) => machine.devicesOf(pv.uuid).length > 1);
+}
+
 export function refuseDuplicates(machine: Machine, vg: Vg, voice: Voice): Outcome | undefined {
-  if (!vg.pvs.some((pv) => machine.devicesOf(pv.uuid).length > 1)) return undefined;
+  if (!hasDuplicates(machine, vg)) return undefined;
   return voice.fail(`Cannot update volume group ${vg.name} with duplicate PV devices.`);
 }
 

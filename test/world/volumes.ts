@@ -90,6 +90,7 @@ export function findRoom(
   shape: Shape,
   extents: number,
   strands: readonly Strand[],
+  on?: ReadonlySet<Pv>,
 ): Allocation | Shortage {
   const raid = isRaid(shape.type);
   const isNew = strands.every((strand) => strand.segments.length === 0);
@@ -102,6 +103,7 @@ export function findRoom(
     extents,
     ...(raid && isNew ? { split: 1 } : {}),
     ...(previous === undefined ? {} : { previous }),
+    ...(on === undefined ? {} : { on }),
   };
   return allocate(vg, request);
 }

@@ -107,7 +107,9 @@ export function dmsetupResume(machine: Machine, argv: readonly string[]): Outcom
   for (const vg of machine.vgs) {
     for (const lv of vg.lvs) {
       if (!lv.isActive || dmNameOf(lv) !== name) continue;
+      // The table that was loaded before the suspension becomes the live one.
       lv.isSuspended = false;
+      lv.activeExtents = lv.extents;
       return new Voice().end();
     }
   }

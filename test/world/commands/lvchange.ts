@@ -1,6 +1,6 @@
 import { type Arguments, isOutcome, option, values } from '../argv.ts';
 import type { Mishap } from '../faults.ts';
-import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
+import { hasDuplicates, type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
 import { cowSnapshotsOf, type Lv, type Strand, thinVolumesOf } from '../model.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
@@ -57,6 +57,11 @@ function changeActivation(
     deactivate(lv);
     return voice.end();
   }
+  if (hasDuplicates(machine, lv.vg)) {
+    return voice.fail(
+      `Cannot activate LVs in VG ${lv.vg.name} while PVs appear on duplicate devices.`,
+    );
+  }
   if (isUnusable(machine, lv)) {
     return voice.fail(
       `Refusing activation of partial LV ${name}.  Use '--activationmode partial' to override.`,
@@ -65,6 +70,7 @@ function changeActivation(
   if (mishap === 'activation-fails') {
     return voice.fail(`Failed to activate ${name}.`);
   }
+  noteSuspension(lv, voice);
   activate(lv);
   return voice.end();
 }
@@ -77,6 +83,7 @@ export function activate(lv: Lv): void {
   const together = family(lv);
   for (const member of together) {
     member.isActive = true;
+    member.isSuspended = false;
     member.activeExtents = member.extents;
   }
 }
@@ -107,6 +114,11 @@ function changeTags(machine: Machine, lv: Lv, parsed: Arguments, voice: Voice): 
   }
   machine.commit(lv.vg);
   return voice.say(`Logical volume ${lv.vg.name}/${lv.name} changed.`).end();
+}
+
+/** LVM resumes what it did not suspend, and wonders. */
+export function noteSuspension(lv: Lv, voice: Voice): void {
+  if (lv.isSuspended) voice.complain('Attempted to decrement suspended device counter below zero.');
 }
 
 /** Is data lost with the devices that are away? RAIDs live on as long as they can. */

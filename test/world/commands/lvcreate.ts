@@ -7,6 +7,7 @@ import {
   freeExtents,
   type Lv,
   type LvType,
+  type Pv,
   type RaidBody,
   type Strand,
   type Vg,
@@ -132,6 +133,13 @@ function createSnapshot(creation: Creation, originName: string): Outcome {
   return isThin ? createThinSnapshot(creation, origin) : createCowSnapshot(creation, origin);
 }
 
+/** The devices an administrator may have named after the group. */
+function namedPvs({ parsed, machine, vg }: Creation): ReadonlySet<Pv> | undefined {
+  const paths = parsed.words.slice(1);
+  if (paths.length === 0) return undefined;
+  return new Set(vg.pvs.filter((pv) => paths.includes(machine.deviceOf(pv)?.path ?? '')));
+}
+
 function createThick(creation: Creation, type: LvType): Outcome {
   const { machine, parsed, voice, vg, name } = creation;
   const shape = shapeOf(parsed, type);
@@ -155,7 +163,7 @@ function createThick(creation: Creation, type: LvType): Outcome {
   }
   const duplicates = refuseDuplicates(machine, vg, voice);
   if (duplicates !== undefined) return duplicates;
-  const found = findRoom(vg, name, shape, extents, []);
+  const found = findRoom(vg, name, shape, extents, [], namedPvs(creation));
   if (isShortage(found)) return voice.fail(found.message);
   const { tags, isReadOnly } = creation;
   const body = isRaid(shape.type) ? raidBody(machine, shape, extents, vg) : plainBody(machine);

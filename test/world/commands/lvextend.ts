@@ -5,6 +5,7 @@ import { cowSnapshotsOf, type Lv, type Strand, strandExtents, type Vg } from '..
 import { displaySize, type Outcome, Voice } from '../text.ts';
 import { columnsOf, findRoom, growPlain, growRaid, isShortage, type Shape } from '../volumes.ts';
 import { cowUsefulExtents } from './cow.ts';
+import { noteSuspension } from './lvchange.ts';
 import { refuseShared, roundToStripes } from './lvcreate.ts';
 import { growSpare } from './thin.ts';
 import { warnOfPromises } from './thin-warnings.ts';
@@ -169,11 +170,16 @@ function finish(growth: Growth, name: string, extents: number, grow: () => void)
   lv.extents = extents;
   machine.commit(vg);
   if (lv.body.kind === 'thin' || lv.body.kind === 'pool') warnOfPromises(lv, voice);
+  noteSuspension(lv, voice);
+  if (mishap === 'stale-table') {
+    return voice.fail(`Failed to reload logical volume ${vg.name}/${lv.name}.`);
+  }
   if (mishap === 'left-suspended') {
     lv.isSuspended = lv.isActive;
     voice.complain(`Failed to resume logical volume ${vg.name}/${lv.name}.`);
     return voice.end(5);
   }
+  lv.isSuspended = false;
   lv.activeExtents = extents;
   return voice.say(`Logical volume ${vg.name}/${lv.name} successfully resized.`).end();
 }

@@ -1,11 +1,11 @@
 import { releaseSegments } from '../allocate.ts';
 import { type Arguments, isOutcome, option } from '../argv.ts';
 import type { Mishap } from '../faults.ts';
-import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
+import { hasDuplicates, type Machine, vgToChange } from '../machine.ts';
 import { cowSnapshotsOf, type Lv, thinVolumesOf, type Vg } from '../model.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { deactivate, isUnusable } from './lvchange.ts';
+import { deactivate, isUnusable, noteSuspension } from './lvchange.ts';
 
 export const lvremoveOptions = { yes: 'flag', select: 'value' } as const;
 
@@ -18,8 +18,6 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (lv === undefined) return voice.fail(`Failed to find logical volume "${vgName}/${lvName}"`);
   const selection = option(parsed, 'select');
   if (selection !== undefined && !selects(machine, selection, lv)) return voice.end();
-  const duplicates = refuseDuplicates(machine, vg, voice);
-  if (duplicates !== undefined) return duplicates;
   const doomed = [...dependentsOf(lv), lv];
   const used = doomed.find((candidate) => candidate.users.size > 0);
   if (used !== undefined) {
@@ -28,6 +26,12 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (mishap === 'left-suspended') {
     lv.isSuspended = lv.isActive;
     return voice.end(5);
+  }
+  noteSuspension(lv, voice);
+  if (hasDuplicates(machine, vg)) {
+    // The volume is put to sleep before LVM finds that it may not write.
+    deactivate(lv);
+    return voice.fail(`Cannot update volume group ${vg.name} with duplicate PV devices.`);
   }
   const incomplete = refuseIncomplete(machine, lv, voice);
   if (incomplete !== undefined) return incomplete;

@@ -56,10 +56,10 @@ function moveAll(vg: Vg, pv: Pv, voice: Voice): Outcome | number {
   );
   const extents = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const on = allowedPvs(vg, pv);
-  if (on.size === 0) return voice.fail('No extents available for allocation.');
+  if (vg.pvs.length === 1) return voice.fail('No extents available for allocation.');
   const found = allocate(vg, { name: '', areas: 1, parity: 0, multiple: 1, extents, on, pieces });
   if (isShortage(found)) {
-    voice.complain(found.message);
+    voice.complain(on.size === 0 ? "Couldn't allocate areas array." : found.message);
     voice.complain(`Unable to allocate mirror extents for ${vg.name}/pvmove0.`);
     return voice.fail('Failed to convert pvmove LV to mirrored.');
   }

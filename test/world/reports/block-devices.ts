@@ -111,7 +111,8 @@ export function dmsetupInfo(machine: Machine): Outcome {
     const parts = strandsOf(lv)
       .filter(({ suffix }) => suffix !== '')
       .map(
-        ({ suffix, strand }) => `${dmNameOf(lv, suffix)}:${dmUuid(lv.vg.uuid, strand.uuid)}:Active`,
+        ({ suffix, strand }) =>
+          `${dmNameOf(lv, suffix)}:${dmUuid(lv.vg.uuid, strand.uuid)}${layerOf(suffix)}:Active`,
       );
     return [own, ...parts];
   });
@@ -147,6 +148,11 @@ export function swaps(machine: Machine): string {
     .filter((device) => device.isSwap)
     .map(({ path, sizeBytes }) => `${path}\tpartition\t${sizeBytes / 1024}\t0\t-2`);
   return ['Filename\tType\tSize\tUsed\tPriority', ...lines, ''].join('\n');
+}
+
+/** Parts of pools carry their role in their identity as well, parts of RAIDs do not. */
+function layerOf(suffix: string): string {
+  return suffix.startsWith('_t') ? suffix.replace('_', '-') : '';
 }
 
 function orNull(value: string): string | null {

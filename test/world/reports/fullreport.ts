@@ -1,5 +1,5 @@
 import type { Machine } from '../machine.ts';
-import { stateWarnings } from '../machine.ts';
+import { duplicateWarnings, stateWarnings } from '../machine.ts';
 import type { Device, Vg } from '../model.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { lvFields, type PvRow, pvFields, segmentFields, segmentsOf, vgFields } from './fields.ts';
@@ -131,18 +131,6 @@ function row<T>(
     return `"${name}":"${field(machine, item)}"`;
   });
   return `{${cells.join(', ')}}`;
-}
-
-export function duplicateWarnings(machine: Machine): readonly string[] {
-  const uuids = new Set(machine.present().flatMap((device) => device.label?.pvUuid ?? []));
-  return [...uuids].flatMap((uuid) => {
-    const [first, ...others] = machine.devicesOf(uuid);
-    if (first === undefined || others.length === 0) return [];
-    return [
-      ...others.map((other) => `WARNING: Not using device ${other.path} for PV ${uuid}.`),
-      `WARNING: PV ${uuid} prefers device ${first.path} because device name matches previous.`,
-    ];
-  });
 }
 
 function logRow(message: string, number: number): string {

@@ -1,6 +1,6 @@
-import { type Machine, stateWarnings } from '../machine.ts';
+import { duplicateWarnings, type Machine, stateWarnings } from '../machine.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { compare, duplicateWarnings } from './fullreport.ts';
+import { compare } from './fullreport.ts';
 
 /** `lvm pvs --all`: every device LVM may look at, with the label it carries or none. */
 export function labels(machine: Machine): Outcome {
