@@ -191,13 +191,16 @@ function assertRunnable(step: Step): void {
   if ('vgUuid' in step) assert(!isForeseen(step.vgUuid), `${step.kind} on a foreseen group`);
   if ('lvUuid' in step) assert(!isForeseen(step.lvUuid), `${step.kind} on a foreseen volume`);
   if ('originUuid' in step) assert(!isForeseen(step.originUuid), `${step.kind} of one foreseen`);
-  if (!('permit' in step)) return;
   const target = permittedTarget(step);
-  assert(step.permit.deed === step.kind, `the permit for ${step.kind} is for ${step.permit.deed}`);
-  assert(step.permit.target === target, `the permit is for ${step.permit.target}, not ${target}`);
+  if (target === undefined) return;
+  assert('permit' in step, `${step.kind} without a permit`);
+  const { deed, target: given } = step.permit;
+  assert(deed === step.kind, `the permit for ${step.kind} is for ${deed}`);
+  assert(given === target, `the permit is for ${given}, not ${target}`);
 }
 
-function permittedTarget(step: Extract<Step, { permit: unknown }>): string {
+/** The identity that a destroying step needs a permit for. */
+function permittedTarget(step: Step): string | undefined {
   switch (step.kind) {
     case 'wipe-device':
       return step.device;
@@ -208,5 +211,7 @@ function permittedTarget(step: Extract<Step, { permit: unknown }>): string {
     case 'reduce-vg':
     case 'remove-pv':
       return step.pvUuid;
+    default:
+      return undefined;
   }
 }

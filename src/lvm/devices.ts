@@ -1,5 +1,14 @@
 import type { LvmLabel, ObservedDevice, Signatures } from '../core/observed.ts';
-import { flag, optionalText, parseJson, type Row, rowsOf, size, text } from './json.ts';
+import {
+  flag,
+  optionalText,
+  parseJson,
+  type Row,
+  requiredRows,
+  rowsOf,
+  size,
+  text,
+} from './json.ts';
 import type { LabelRow } from './report.ts';
 
 /** A block device as lsblk alone shows it. */
@@ -35,7 +44,7 @@ export function parseBlockDevices(output: string): readonly BlockDevice[] {
     found.set(device.kernelPath, { ...device, holders });
     for (const child of rowsOf(row, 'children')) visit(child);
   };
-  for (const row of rowsOf(parseJson(output, 'lsblk'), 'blockdevices')) visit(row);
+  for (const row of requiredRows(parseJson(output, 'lsblk'), 'blockdevices')) visit(row);
   return [...found.values()];
 }
 
@@ -129,7 +138,7 @@ export function parseSwaps(output: string): readonly string[] {
 
 export function parseLoopDevices(output: string): ReadonlyMap<string, string> {
   if (output.trim() === '') return new Map();
-  const rows = rowsOf(parseJson(output, 'losetup'), 'loopdevices');
+  const rows = requiredRows(parseJson(output, 'losetup'), 'loopdevices');
   return new Map(rows.map((row) => [text(row, 'name'), optionalText(row, 'back-file')]));
 }
 

@@ -27,6 +27,12 @@ export function rowsOf(row: Row, key: string): readonly Row[] {
   throw unreadable(key, value);
 }
 
+/** Rows that a whole report always has, even if there are none: a report without them is half. */
+export function requiredRows(row: Row, key: string): readonly Row[] {
+  if (row[key] === undefined || row[key] === null) throw unreadable(key, row[key]);
+  return rowsOf(row, key);
+}
+
 export function text(row: Row, key: string): string {
   const value = row[key];
   if (typeof value === 'string') return value;

@@ -1,18 +1,22 @@
 import type { Signatures } from '../core/observed.ts';
 import type { CommandResult } from './command.ts';
-import { optionalText, parseJson, rowsOf } from './json.ts';
+import { optionalText, parseJson, requiredRows } from './json.ts';
 
 /** `wipefs --json --no-act`: every signature libblkid knows, with its place. */
 export function parseWipefs(result: CommandResult): Signatures {
   if (result.exitCode !== 0) return unknown('wipefs', result);
   if (result.stdout.trim() === '') return { kind: 'none' };
-  const types = rowsOf(parseJson(result.stdout, 'wipefs'), 'signatures').map((row) =>
+  const types = requiredRows(parseJson(result.stdout, 'wipefs'), 'signatures').map((row) =>
     optionalText(row, 'type'),
   );
   return types.length === 0 ? { kind: 'none' } : { kind: 'found', types: [...new Set(types)] };
 }
 
-/** blkid's exit code for "nothing found". 8 means that signatures contradict each other. */
+/**
+ * blkid's exit code for "nothing found". It is also that of a device it cannot read, and with
+ * util-linux 2.41 that of signatures which contradict each other (2.38 has 8 for them): only
+ * together with wipefs, and with a label look that shows the device, does it prove anything.
+ */
 const blkidNothing = 2;
 
 export function parseBlkid(result: CommandResult): Signatures {

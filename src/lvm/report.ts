@@ -10,6 +10,7 @@ import {
   parseJson,
   percent,
   type Row,
+  requiredRows,
   rowsOf,
   size,
   text,
@@ -17,12 +18,12 @@ import {
 
 /** `lvm fullreport` as values. Anything unexpected is an error: half a report is no truth. */
 export function parseHost(output: string): ObservedHost {
-  const reports = rowsOf(parseJson(output, 'lvm fullreport'), 'report');
+  const reports = requiredRows(parseJson(output, 'lvm fullreport'), 'report');
   const vgs: ObservedVg[] = [];
   const orphanPvs: ObservedPv[] = [];
   for (const report of reports) {
     const [vg] = rowsOf(report, 'vg');
-    const pvs = rowsOf(report, 'pv').map(parsePv);
+    const pvs = requiredRows(report, 'pv').map(parsePv);
     if (vg === undefined) orphanPvs.push(...pvs);
     else vgs.push(parseVg(vg, pvs, report));
   }
@@ -30,7 +31,7 @@ export function parseHost(output: string): ObservedHost {
 }
 
 function parseVg(row: Row, pvs: readonly ObservedPv[], report: Row): ObservedVg {
-  const segments = lastSegments(rowsOf(report, 'seg'));
+  const segments = lastSegments(requiredRows(report, 'seg'));
   return {
     name: text(row, 'vg_name'),
     uuid: text(row, 'vg_uuid'),
@@ -47,7 +48,7 @@ function parseVg(row: Row, pvs: readonly ObservedPv[], report: Row): ObservedVg 
     metadataSizeBytes: size(row, 'vg_mda_size'),
     metadataFreeBytes: size(row, 'vg_mda_free'),
     pvs,
-    lvs: rowsOf(report, 'lv').map((lv) => parseLv(lv, segments.get(text(lv, 'lv_uuid')))),
+    lvs: requiredRows(report, 'lv').map((lv) => parseLv(lv, segments.get(text(lv, 'lv_uuid')))),
   };
 }
 
@@ -143,9 +144,9 @@ export type LabelRow = {
 };
 
 export function parseLabels(output: string): readonly LabelRow[] {
-  const [report] = rowsOf(parseJson(output, 'lvm pvs'), 'report');
+  const [report] = requiredRows(parseJson(output, 'lvm pvs'), 'report');
   if (report === undefined) throw new OperationError('UnreadableReport', 'lvm pvs gave no report');
-  return rowsOf(report, 'pv').map((row) => ({
+  return requiredRows(report, 'pv').map((row) => ({
     device: text(row, 'pv_name'),
     pvUuid: text(row, 'pv_uuid'),
     vg: text(row, 'vg_name'),

@@ -2,38 +2,79 @@ import type { FailureCode } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 
 /**
- * What lvm2 says when it fails, as codes. This is the only place that reads its texts. The order
- * matters: the first pattern that is found counts, so the cause stands before its consequences.
- * `test/fixtures` holds a recorded sample for each, from every lvm2 we support.
+ * What lvm2 and its companions say when they fail, as codes. This is the only place that reads
+ * their texts. The order matters: the first pattern that is found counts, so the cause stands
+ * before its consequences. `test/fixtures` holds a recorded sample for each.
  */
-const patterns: readonly (readonly [RegExp, FailureCode])[] = [
-  [/unrecognized option|Error during parsing of command line/, 'LvmRejectedOption'],
-  [/is unsupported with|Invalid argument for|Unknown segment type/, 'LvmRejectedOption'],
-  [/Can't get lock for|Resource temporarily unavailable|VG lock failed/, 'LvmLocked'],
-  [/with duplicate PV devices|duplicate PVs? (were|was) found/i, 'DuplicateDevice'],
-  [/while PVs are missing|is missing PV/, 'VolumeGroupPartial'],
-  [/Snapshot origin volumes can be resized only while inactive/, 'GrowUnsupported'],
-  [
-    /contains a filesystem in use|is used by another device|Logical volume \S+ in use/,
-    'VolumeInUse',
-  ],
-  [/insufficient free space|Insufficient free space/, 'InsufficientCapacity'],
-  [/Insufficient suitable (allocatable|contiguous)/, 'InsufficientCapacity'],
-  [/free space in thin pool \S+ reached threshold/, 'ThinPoolFull'],
-  [/Pool \S+ not found in Volume group/, 'ThinPoolMissing'],
-  [/Snapshot origin LV \S+ not found/, 'SourceNotFound'],
-  [/already exists in volume group/, 'VolumeDiffers'],
-  [/already exists in filesystem|A volume group called \S+ already exists/, 'VolumeGroupForeign'],
-  [/is already in volume group/, 'DeviceNotUsable'],
-  [/No device found for|Device \S+ not found|Failed to find device/, 'DeviceNotFound'],
-  [/existing signatures? left on the device|Aborted wiping of/, 'DeviceHoldsData'],
-  [/Can't open \S+ exclusively|Physical volume "\S+" still in use/, 'DeviceBusy'],
+export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
+  // The words of the command, before lvm looked at anything.
+  [/Error during parsing of command line/, 'LvmRejectedOption'],
+  [/Command does not accept option/, 'LvmRejectedOption'],
+  [/Logical volume name "\S+" is invalid/, 'InvalidName'],
+  [/Names including "\S+" are reserved/, 'InvalidName'],
+
+  // Who holds what we want.
+  [/flock failed: Resource temporarily unavailable/, 'LvmLocked'],
+  [/Can't (?:resize|remove) locked logical volume/, 'LvmLocked'],
+  [/Snapshots of locked volumes are not supported/, 'LvmLocked'],
+  [/Logical volume \S+ contains a filesystem in use/, 'VolumeInUse'],
+  [/Logical volume \S+ is used by another device/, 'VolumeInUse'],
+  [/Logical volume \S+ in use/, 'VolumeInUse'],
+  [/Can't open \S+ exclusively/, 'DeviceBusy'],
+  [/probing initialization failed: Device or resource busy/, 'DeviceBusy'],
+  [/Physical volume "\S+" still in use/, 'DeviceBusy'],
   [/PV \S+ is used by VG/, 'DeviceBusy'],
-  [/Volume group "?\S+?"? not found|Cannot process volume group/, 'VolumeGroupMissing'],
+  [/create ioctl on \S+ \S+ failed: Device or resource busy/, 'VolumeInUse'],
+
+  // The volume group as a whole. lvm adds "Cannot process volume group" to most of these.
+  [/with duplicate PV devices/, 'DuplicateDevice'],
+  [/while PVs are missing/, 'VolumeGroupPartial'],
+  [/Refusing activation of partial LV/, 'VolumeGroupPartial'],
+  [/Multiple VGs found with the same name/, 'VolumeGroupAmbiguous'],
+  [/Volume group \S+ is exported/, 'VolumeGroupNotUsable'],
+  [/Volume group \S+ is read-only/, 'VolumeGroupNotUsable'],
+  [/Cannot access VG \S+ with (?:system ID|lock type)/, 'VolumeGroupNotUsable'],
+  [/Volume group "\S+" not found/, 'VolumeGroupMissing'],
+  [/A volume group called \S+ already exists/, 'VolumeGroupForeign'],
+  [/already exists in filesystem/, 'VolumeGroupForeign'],
+  [/exceeds maximum metadata size/, 'VolumeGroupMetadataFull'],
+
+  // Room.
+  [/insufficient free space/i, 'InsufficientCapacity'],
+  [/Insufficient suitable allocatable extents/, 'InsufficientCapacity'],
+  [/Number of stripes \S+ must not exceed number of physical volumes/, 'LayoutNeedsDevices'],
+  [/free space in thin pool \S+ reached threshold/, 'ThinPoolFull'],
+
+  // Volumes.
+  [/Pool \S+ not found in Volume group/, 'ThinPoolMissing'],
+  [/Logical volume \S+ is not a thin pool/, 'ThinPoolForeign'],
+  [/Check of pool \S+ failed/, 'ThinPoolUnhealthy'],
+  [/Snapshot origin LV \S+ not found/, 'SourceNotFound'],
+  [/Snapshot origin volumes can be resized only while inactive/, 'GrowUnsupported'],
+  [/already exists in volume group/i, 'VolumeDiffers'],
   [/Failed to find logical volume/, 'VolumeNotFound'],
-  [/metadata .*too large|VG \S+ metadata on .* exceeds/i, 'VolumeGroupMetadataFull'],
-  [/exported volume group|Volume group "?\S+?"? is exported/, 'VolumeGroupNotUsable'],
-  [/Input\/output error|[Rr]ead failed|[Ww]rite failed/, 'DeviceFailed'],
+  // lvm2 2.03.16 (Debian 12) in lvextend; 2.03.31 says it in the words above.
+  [/Logical volume \S+ not found in volume group/, 'VolumeNotFound'],
+
+  // Devices.
+  [/No device found for/, 'DeviceNotFound'],
+  [/probing initialization failed: No such file or directory/, 'DeviceNotFound'],
+  [/Error (?:reading|writing) device/, 'DeviceFailed'],
+  [/dd: error (?:reading|writing)/, 'DeviceFailed'],
+  [/is already in volume group/, 'DeviceNotUsable'],
+  [/Cannot use \S+: device is/, 'DeviceNotUsable'],
+  [/Can't remove final physical volume/, 'DeviceNotUsable'],
+  [/existing signatures? left on the device/, 'DeviceHoldsData'],
+
+  // There was nothing left to do, or nothing to do it to: somebody was faster.
+  [/New size .* matches existing size|No size change/, 'StaleView'],
+  [/not larger than existing size/, 'StaleView'],
+  [/No data to move for/, 'StaleView'],
+  [/No PV found on device/, 'StaleView'],
+  [/dd: failed to open .*: No such file or directory/, 'StaleView'],
+  [/resume ioctl on \S+ +failed: No such device or address/, 'StaleView'],
+
+  [/Run `\S+ --help' for more information/, 'LvmRejectedOption'],
 ];
 
 export function codeOf(stderr: string): FailureCode {
@@ -44,8 +85,23 @@ export function codeOf(stderr: string): FailureCode {
 
 /** What a person needs of stderr, and no flood. */
 export function gist(stderr: string): string {
-  return telling(stderr).join('; ').slice(0, limits.messageBytesMax);
+  const told = telling(stderr);
+  const causes = told.filter((line) => !chatter.test(line));
+  const lines = causes.length > 0 ? causes : told;
+  return [...new Set(lines)].join('; ').slice(0, limits.messageBytesMax);
 }
+
+/** Lines that tell no cause: missing daemons, plain consequences, and advice to use more force. */
+const chatter = new RegExp(
+  [
+    'lvmpolld\\.socket: connect failed',
+    '^Run `\\S+ --help',
+    '^See vgreduce --removemissing',
+    '^\\(If you are certain',
+    '^Cannot process volume group',
+    '^Command (?:failed|requires all devices)',
+  ].join('|'),
+);
 
 /** lvm prints warnings on success too: they count only when there is nothing else. */
 function telling(stderr: string): readonly string[] {

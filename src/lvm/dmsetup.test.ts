@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { readRecorded, type Suite, suites } from '../../test/fixtures/recorded.ts';
+import { isInVg, parseSuspended, type SuspendedDevice } from './dmsetup.ts';
+import { parseHost } from './report.ts';
+
+function suspendedOf(suite: Suite, name: string): readonly SuspendedDevice[] {
+  return parseSuspended(readRecorded(suite, `dmsetup-${name}`).stdout);
+}
+
+function vgUuidOf(suite: Suite, name: string): string {
+  const [vg] = parseHost(readRecorded(suite, `host-${name}`).stdout).vgs;
+  assert.ok(vg !== undefined);
+  return vg.uuid;
+}
+
+for (const suite of suites) {
+  test(`${suite}: a host without device-mapper devices has none that hang`, () => {
+    assert.deepEqual(suspendedOf(suite, 'blank'), []);
+  });
+
+  test(`${suite}: of many devices none hangs`, () => {
+    assert.deepEqual(suspendedOf(suite, 'layouts'), []);
+  });
+
+  test(`${suite}: a suspended volume is told from a suspended device of somebody else`, () => {
+    const devices = suspendedOf(suite, 'suspended');
+    const vgUuid = vgUuidOf(suite, 'suspended');
+    assert.deepEqual(
+      devices.map((device) => [device.name, isInVg(device, vgUuid)]),
+      [
+        ['data-one', true],
+        ['other', false],
+      ],
+    );
+  });
+
+  test(`${suite}: lvextend that is killed leaves a volume that hangs`, () => {
+    const [device, ...others] = suspendedOf(suite, 'killed-extend-lv');
+    assert.ok(device !== undefined && others.length === 0);
+    assert.equal(device.name, 'data-one');
+    assert.ok(isInVg(device, vgUuidOf(suite, 'killed-extend-lv')));
+  });
+
+  test(`${suite}: lvcreate that is killed leaves no device at all`, () => {
+    assert.deepEqual(suspendedOf(suite, 'killed-create-lv'), []);
+  });
+}
+
+test('a group of another UUID does not own the device', () => {
+  const vgUuid = 'a'.repeat(32);
+  const device = { name: 'x', vgUuid };
+  assert.ok(isInVg(device, vgUuid.replace(/^(.{6})/, '$1-')));
+  assert.ok(!isInVg(device, 'b'.repeat(32)));
+  assert.ok(!isInVg({ name: 'x', vgUuid: undefined }, ''));
+});
