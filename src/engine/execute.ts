@@ -86,10 +86,16 @@ export async function resumeSuspended(
 
 /** "No room" means something else to whoever creates, grows or takes a snapshot. */
 function stepFailure(step: Step, failure: OperationError): OperationError {
-  if (failure.code !== 'InsufficientCapacity') return failure;
+  if (!noRoom.has(failure.code)) return failure;
   const code = roomCodes[step.kind];
   return code === undefined ? failure : new OperationError(code, failure.message);
 }
+
+const noRoom: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'InsufficientCapacity',
+  'ThinPoolFull',
+  'VolumeGroupMetadataFull',
+]);
 
 const roomCodes: { readonly [kind in Step['kind']]?: FailureCode } = {
   'extend-lv': 'InsufficientCapacityToExpand',

@@ -190,6 +190,16 @@ test('what trying again cannot change is a refusal', async () => {
   assert.equal(outcome.code, 'InsufficientCapacity');
 });
 
+test('who grows a volume is told of too little room in a way that is not retried', async () => {
+  const { host, submit } = world();
+  await submit(volume('a'));
+  const stderr = '  Insufficient free space: 5 extents needed, but only 0 available';
+  host.behave = (name) => (name === 'lvextend a' ? { exitCode: 5, hasEffect: false, stderr } : {});
+  const outcome = await submit(volume('a', 3));
+  assert.ok(outcome.kind === 'blocked');
+  assert.equal(outcome.code, 'InsufficientCapacityToExpand');
+});
+
 test('one job that fails does not harm the others of its burst', async () => {
   const { host, submit } = world();
   host.behave = (name) => (name === 'lvcreate b' ? { exitCode: 5, hasEffect: false } : {});

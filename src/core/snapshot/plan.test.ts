@@ -144,8 +144,8 @@ const rows: readonly Row[] = [
     'a thin snapshot needs a pool with room',
     thinly(),
     hostOf(sampleVg({ lvs: [samplePool({ dataPercent: 95 }), sampleThin()] })),
-    'ThinPoolFull',
-    /pool0/,
+    'InsufficientCapacityForSnapshot',
+    /pool0 is full/,
   ],
   ['a snapshot that is there rests', wanted(), thickHost(0, v1, taken()), 'rest'],
   [

@@ -37,6 +37,9 @@ export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Deci
 function planThin(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): Decision {
   const pool = source.pool ?? '';
   const refusal = poolRefusal(vg, pool);
+  if (refusal?.code === 'ThinPoolFull') {
+    return blocked('InsufficientCapacityForSnapshot', refusal.message);
+  }
   if (refusal !== undefined) return refusal;
   const ratio = desired.deviceClass.overprovisionRatio;
   const { availableBytes } = thinCapacity(vg, pool, ratio);

@@ -328,8 +328,8 @@ const existing: readonly Row[] = [
     'a thin volume does not grow in a full pool',
     wanted(extents(11), { layout: thin }),
     thinVg([sampleThin()], { dataPercent: 96 }),
-    'ThinPoolFull',
-    /pool0/,
+    'InsufficientCapacityToExpand',
+    /pool0 is full/,
   ],
 ];
 

@@ -151,6 +151,8 @@ function thinRoom(
   code: 'InsufficientCapacity' | 'InsufficientCapacityToExpand',
 ): Blocked | undefined {
   const refusal = poolRefusal(vg, pool.name);
+  const isGrowing = code === 'InsufficientCapacityToExpand';
+  if (refusal?.code === 'ThinPoolFull' && isGrowing) return blocked(code, refusal.message);
   if (refusal !== undefined) return refusal;
   const { availableBytes } = thinCapacity(vg, pool.name, pool.ratio);
   if (moreBytes <= availableBytes) return undefined;
