@@ -230,7 +230,7 @@ refusesEach([
     title: 'more copies than lvm2 makes of a raid10',
     file: withClass({ raid: { type: 'raid10', mirrors: 2 } }),
     field: 'deviceClasses[0].raid.mirrors',
-    remedy: /from 1 to 1/,
+    remedy: /two copies/,
   },
   {
     title: 'too many mirrors',

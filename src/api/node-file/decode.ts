@@ -139,8 +139,7 @@ function decodeRaid(reader: Reader): LayoutSpec {
     reader.refuse('type', `write one of ${types.join(', ')}`);
   }
   const whole = { isWhole: true } as const;
-  const mirrorsMax = kind === 'raid10' ? 1 : limits.mirrorsMax;
-  const mirrors = reader.optionalNumber('mirrors', { min: 1, max: mirrorsMax, ...whole });
+  const mirrors = reader.optionalNumber('mirrors', { min: 1, max: limits.mirrorsMax, ...whole });
   const stripesMin = kind === 'raid6' ? 3 : 2;
   const stripesRange = { min: stripesMin, max: limits.stripesMax, ...whole };
   const stripes = reader.optionalNumber('stripes', stripesRange);
