@@ -263,6 +263,7 @@ function write({ chance, host }: View): Move | undefined {
   const vg = anyVg(chance, host);
   const lv = chance.pick(lvsOf(vg).filter((one) => one.kind !== 'thin-pool' && !one.isReadOnly));
   if (vg === undefined || lv === undefined || !lv.isActive || lv.isInvalid) return undefined;
+  if (lv.isSuspended) return undefined;
   const room = roomToWrite(vg, lv);
   if (room < 1) return undefined;
   const megabytes = chance.between(1, Math.min(16, room));

@@ -18,12 +18,8 @@ export function fullreport(machine: Machine, argv: readonly string[]): Outcome {
   if (orphans.length > 0) reports.push(orphanReport(orphans, wanted));
   for (const warning of warnings) voice.complain(warning);
   const body = reports.map((report) => `          {\n${report}          }\n`);
-  const log = warnings.map((warning, index) => logRow(warning, index + 1));
-  voice.out(
-    '  {\n      "report": [\n' +
-      `${body.join('          ,\n')}      ]\n      ,\n      "log": [\n` +
-      `${log.length > 0 ? `${log.join(',\n')}\n` : ''}      ]\n  }`,
-  );
+  const log = argv.some((word) => word.includes('report_command_log=0')) ? '' : logText(warnings);
+  voice.out(`  {\n      "report": [\n${body.join('          ,\n')}      ]\n${log}  }`);
   return voice.end();
 }
 
@@ -131,6 +127,12 @@ function row<T>(
     return `"${name}":"${field(machine, item)}"`;
   });
   return `{${cells.join(', ')}}`;
+}
+
+function logText(warnings: readonly string[]): string {
+  const rows = warnings.map((warning, index) => logRow(warning, index + 1));
+  const lines = rows.length > 0 ? `${rows.join(',\n')}\n` : '';
+  return `      ,\n      "log": [\n${lines}      ]\n`;
 }
 
 function logRow(message: string, number: number): string {
