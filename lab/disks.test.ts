@@ -199,7 +199,8 @@ test('a disk can begin as the copy of another', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lab-test-'));
   try {
     const image = join(directory, 'image');
-    await one.sh(`printf original | dd of=${await one.devicePath('bad')} bs=4096 conv=sync`);
+    const original = await one.devicePath('bad');
+    await one.sh(`printf original | dd of=${original} bs=4096 conv=sync,fsync`);
     await one.saveDisk('bad', image);
     await two.addDisk({ name: 'copy', sizeBytes: 256n * MiB, imageFile: image });
     assert.equal(await two.sh(`head -c 8 ${await two.devicePath('copy')}`), 'original');
