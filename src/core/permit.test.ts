@@ -174,6 +174,11 @@ granted(
   removal(sampleThin(), [sampleThin({ name: 's1', origin: 'v1' })]),
   'uuid-v1',
 );
+granted(
+  'a pool of which only parts are left',
+  removal(samplePool(), [sampleLv({ name: 'pool0_tdata', pool: 'pool0', isInternal: true })]),
+  'uuid-pool0',
+);
 granted('a CoW snapshot', removal(sampleCow(), [sampleLv()]), 'uuid-s1');
 
 const dependents: readonly (readonly [ObservedLv, ObservedLv, FailureCode])[] = [

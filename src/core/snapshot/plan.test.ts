@@ -162,6 +162,25 @@ const rows: readonly Row[] = [
     /vg1\/s1 .*a snapshot of v1, not of v2/,
   ],
   [
+    'a snapshot of what bore the source’s name before is not the one',
+    wanted({ sourceUuid: 'uuid-v1' }),
+    thickHost(99, v1, taken({ originUuid: 'u-old' })),
+    'VolumeDiffers',
+    /vg1\/s1/,
+  ],
+  [
+    'a snapshot of the very source rests',
+    wanted({ sourceUuid: 'uuid-v1' }),
+    thickHost(99, v1, taken({ originUuid: 'uuid-v1' })),
+    'rest',
+  ],
+  [
+    'a snapshot of which LVM names no origin rests',
+    wanted({ sourceUuid: 'uuid-v1' }),
+    thickHost(99, v1, taken({ originUuid: undefined })),
+    'rest',
+  ],
+  [
     'a volume of ours is no snapshot',
     wanted(),
     thickHost(99, v1, sampleLv({ name: 's1' })),
