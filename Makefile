@@ -26,13 +26,7 @@ $(stamp): package.json package-lock.json .npmrc
 
 .PHONY: check
 check: $(stamp) ## format, lint, types, layers, tidy, unit, flow and a short simulation (under 60 s)
-	@biome check --error-on-warnings --log-level=error .
-	@oxlint --type-aware --deny-warnings --quiet
-	@tsc -b src
-	@tsc -p .
-	@node tools/tidy.ts
-	@node tools/generate.ts --check
-	@node tools/suites.ts unit world flow sim
+	@node tools/test.ts check
 
 .PHONY: format
 format: $(stamp) ## format the sources
@@ -40,11 +34,11 @@ format: $(stamp) ## format the sources
 
 .PHONY: test
 test: $(stamp) ## what CI runs: check, then real LVM in guests
-	@node tools/test.ts
+	@node tools/test.ts test
 
 .PHONY: test-all
 test-all: $(stamp) ## every suite, whatever it takes
-	@node tools/test.ts --all
+	@node tools/test.ts all
 
 .PHONY: sim
 sim: $(stamp) ## explore random worlds: make sim SEEDS=2000, or SEED=17 to replay one

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * `make test` and `make test-all`: the static checks first, because they are fast, then the
+ * `make check`, `make test` and `make test-all`: the static checks first, because they are fast, then the
  * suites. The last line counts over all of them.
  */
-const isAll = process.argv.includes('--all');
+const [level = 'test'] = process.argv.slice(2);
 
 const checks: readonly (readonly string[])[] = [
   ['biome', 'check', '--error-on-warnings', '--log-level=error', '.'],
@@ -16,14 +16,18 @@ const checks: readonly (readonly string[])[] = [
 ];
 
 for (const [program = '', ...args] of checks) {
-  const { status } = spawnSync(program, args, { stdio: 'inherit' });
-  if (status !== 0) {
-    console.error(`${[program, ...args].join(' ')} failed`);
-    process.exit(1);
-  }
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status === 0) continue;
+  console.error(`${stdout}${stderr}${[program, ...args].join(' ')} failed`);
+  process.exit(1);
 }
 
-const everyday = ['unit', 'world', 'flow', 'sim', 'host'];
-const names = isAll ? [...everyday, 'lab', 'cluster'] : everyday;
+const check = ['unit', 'world', 'flow', 'sim'];
+const names =
+  level === 'check'
+    ? check
+    : level === 'test'
+      ? [...check, 'host']
+      : [...check, 'host', 'lab', 'cluster'];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -7,7 +7,7 @@ export const limits = {
 
   /** A reading command may be killed after this. */
   readTimeoutMs: 60_000,
-  /** A caller waits so long for a changing command; the command itself goes on. */
+  /** A changing command that takes longer counts as failed once it is gone; it is not ended. */
   changeTimeoutMs: 120_000,
   /** Copying one slice of a clone, or moving extents, may be slow on a slow disk. */
   copyTimeoutMs: 3_600_000,
@@ -64,13 +64,10 @@ export const limits = {
   stripesMax: 128,
   mirrorsMax: 10,
   stripeSizeBytes: 64n * KiB,
-  spareBytesDefault: 10n * GiB,
 
-  deviceClassNameLengthMax: 63,
   /** LVM: VG and LV name together with the escaping of hyphens must fit a dm name. */
   dmNameLengthMax: 127,
   lvNameLengthMax: 127,
-  tagLengthMax: 1_024,
   /** Disks smaller than this are never worth a volume group. */
   deviceBytesMin: 16n * MiB,
 } as const;

@@ -21,7 +21,7 @@ const usage = `quarry: LVM storage on this host
 
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
   --nsenter          run programs in the namespaces of process 1 (inside a container)
-  --verbose          print every command that is run
+  --verbose          print every command that changes something
 `;
 
 /** Runs one command and gives its exit code. Nothing here decides; it translates and prints. */

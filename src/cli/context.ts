@@ -1,4 +1,6 @@
 import { type FailureCode, failures, OperationError } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
+import type { DesiredNode } from '../core/node.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Outcome } from '../engine/job.ts';
 import type { Host, Trace } from '../engine/ports.ts';
@@ -26,6 +28,16 @@ export function makeContext(environment: Environment, flags: CommonFlags): Conte
     environment.warn(`+ ${event.argv.join(' ')}  # ${Math.round(event.durationMs)} ms, ${how}`);
   };
   return { ...environment, host, engine: new Engine({ host, clock: realClock, trace }) };
+}
+
+/** What a command that was killed left suspended hangs every look: it comes first. */
+export async function recover(context: Context, desired: DesiredNode): Promise<void> {
+  const groups = desired.volumeGroups.map((vg) => vg.name);
+  const { resumed, leftAlone } = await context.engine.recover(groups);
+  if (resumed.length > 0) context.warn(`quarry: resumed ${showList(resumed)}`);
+  if (leftAlone.length === 0) return;
+  const { hint } = failures.DeviceSuspended;
+  context.warn(`quarry: DeviceSuspended: ${showList(leftAlone)}, not ours. ${hint}`);
 }
 
 /** A refusal ends a command like any failure does: with its code, its sentence and a hint. */

@@ -11,7 +11,7 @@ import { foreseeSteps } from '../engine/engine.ts';
 import { observeNode } from '../engine/look.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import { commandsOf } from '../lvm/argv.ts';
-import { type Context, settled } from './context.ts';
+import { type Context, recover, settled } from './context.ts';
 import { stepText } from './step-text.ts';
 import { table } from './table.ts';
 
@@ -90,7 +90,7 @@ function devicesText(desired: DesiredNode, node: ObservedNode): string {
 
 /** Brings the node to what the file wants, group by group, pool by pool. */
 export async function apply(context: Context, desired: DesiredNode): Promise<void> {
-  await context.engine.recover();
+  await recover(context, desired);
   for (const vg of desired.volumeGroups) {
     const status = settled(await context.engine.submitNode(volumeGroupTask(vg, desired)));
     context.print(`volume group ${status.name}: ${status.state}`);

@@ -12,7 +12,7 @@ import { isBlocked } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
-import { type Context, settled, UsageError } from './context.ts';
+import { type Context, recover, settled, UsageError } from './context.ts';
 import { volumeTable } from './status.ts';
 
 export type VolumeFlags = { readonly className: string; readonly size: string | undefined };
@@ -26,6 +26,7 @@ type Call = {
 /** `quarry volume VERB ...`: one volume operation on this host, without a daemon. */
 export async function volume(call: Call, args: readonly string[]): Promise<void> {
   const [verb, name, source] = args;
+  await recover(call.context, call.desired);
   switch (verb) {
     case 'list':
       return print(call, volumeTable((await call.context.engine.observe()).host, call.desired));
@@ -55,7 +56,8 @@ async function create(call: Call, name: string): Promise<void> {
 
 async function expand(call: Call, name: string): Promise<void> {
   const found = await locate(call, name);
-  const request = { name, className: found.className, sizeBytes: sizeOf(call.flags) };
+  const { className, uuid } = found;
+  const request = { name, className, sizeBytes: sizeOf(call.flags), uuid };
   if (request.sizeBytes < found.sizeBytes) {
     const message = `${name} has ${showBytes(found.sizeBytes)}: it cannot shrink`;
     throw new OperationError('ShrinkRefused', message);
@@ -73,16 +75,17 @@ async function remove(call: Call, name: string): Promise<void> {
 }
 
 async function snapshot(call: Call, name: string, source: string): Promise<void> {
-  const { className } = await locate(call, source);
+  const { className, uuid: sourceUuid } = await locate(call, source);
   const deviceClass = unblocked(findDeviceClass(call.desired.deviceClasses, className));
-  const wanted = unblocked(desiredSnapshot({ name, source, deviceClass }));
+  const wanted = unblocked(desiredSnapshot({ name, source, sourceUuid, deviceClass }));
   report(call, 'snapshot', settled(await call.context.engine.submit(snapshotTask(wanted))));
 }
 
 async function clone(call: Call, name: string, source: string): Promise<void> {
   const found = await locate(call, source);
   const sizeBytes = call.flags.size === undefined ? found.sizeBytes : sizeOf(call.flags);
-  const request = { name, source, className: found.className, sizeBytes };
+  const { className, uuid: sourceUuid } = found;
+  const request = { name, source, sourceUuid, className, sizeBytes };
   const wanted = unblocked(desiredClone(request, call.desired.deviceClasses));
   report(call, 'cloned', settled(await call.context.engine.submit(cloneTask(wanted))));
 }

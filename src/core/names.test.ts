@@ -14,12 +14,12 @@ const good = [
   'a.copy',
   'mysnapshot',
   'x-pvmove',
-  'a'.repeat(limits.lvNameLengthMax),
+  'a'.repeat(limits.dmNameLengthMax - 'g-'.length),
 ];
 
 for (const name of good) {
   test(`${name.slice(0, 40)} is a name LVM takes`, () =>
-    assert.equal(checkLvName(name), undefined));
+    assert.equal(checkLvName(name, 'g'), undefined));
 }
 
 const bad: readonly (readonly [name: string, why: RegExp])[] = [
@@ -41,11 +41,13 @@ const bad: readonly (readonly [name: string, why: RegExp])[] = [
   ['x_mlog', /itself/],
   ['x_vorigin', /itself/],
   ['a'.repeat(limits.lvNameLengthMax + 1), /longer than 127/],
+  ['a'.repeat(limits.lvNameLengthMax), /device name of more than 127/],
+  [`a${'-'.repeat(64)}`, /device name/],
 ];
 
 for (const [name, why] of bad) {
   test(`${JSON.stringify(name.slice(0, 40))} is refused`, () => {
-    assertBlocked(checkLvName(name) ?? {}, 'InvalidName', why);
+    assertBlocked(checkLvName(name, 'g') ?? {}, 'InvalidName', why);
   });
 }
 
@@ -68,5 +70,5 @@ test('hyphens are doubled in a device-mapper name', () => {
 
 test('the helper of a copy is named after its clone and is a name LVM takes', () => {
   assert.equal(copySourceName('c1'), 'c1.copy');
-  assert.equal(checkLvName(copySourceName('c1')), undefined);
+  assert.equal(checkLvName(copySourceName('c1'), 'g'), undefined);
 });

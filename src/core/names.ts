@@ -9,7 +9,7 @@ const reservedPart =
   /_(mlog|mimage|rimage|rmeta|rdisk|tdata|tmeta|cdata|cmeta|cvol|vdata|vorigin|wcorig|iorig|corig|pmspare|imeta)/;
 
 /** Names that LVM would refuse, or that would mean something else to it. */
-export function checkLvName(name: string): Blocked | undefined {
+export function checkLvName(name: string, vg: string): Blocked | undefined {
   if (name === '' || name === '.' || name === '..') return invalid(name, 'it is empty or dots');
   if (name.length > limits.lvNameLengthMax) {
     return invalid(name, `it is longer than ${limits.lvNameLengthMax} characters`);
@@ -17,6 +17,14 @@ export function checkLvName(name: string): Blocked | undefined {
   if (!allowed.test(name)) return invalid(name, 'only letters, digits and . _ + - are allowed');
   if (reservedStart.test(name) || reservedPart.test(name)) {
     return invalid(name, 'LVM keeps this name for itself');
+  }
+  const device = dmName(vg, name);
+  if (device.length > limits.dmNameLengthMax) {
+    const most = limits.dmNameLengthMax;
+    return invalid(
+      name,
+      `with its group ${vg} it makes a device name of more than ${most} characters`,
+    );
   }
   return undefined;
 }

@@ -103,14 +103,18 @@ const layoutRows: readonly (readonly [spec: LayoutSpec, layout: Layout])[] = [
     { kind: 'raid1', mirrors: 2 },
     { kind: 'raid1', mirrors: 2 },
   ],
-  [{ kind: 'raid4' }, { kind: 'raid4', stripes: 2 }],
-  [{ kind: 'raid5' }, { kind: 'raid5', stripes: 2 }],
+  [{ kind: 'raid4' }, { kind: 'raid4', stripes: 2, ...size }],
+  [{ kind: 'raid5' }, { kind: 'raid5', stripes: 2, ...size }],
   [
     { kind: 'raid5', stripes: 3, ...size },
     { kind: 'raid5', stripes: 3, ...size },
   ],
-  [{ kind: 'raid6' }, { kind: 'raid6', stripes: 3 }],
-  [{ kind: 'raid10' }, { kind: 'raid10', stripes: 2, mirrors: 1 }],
+  [{ kind: 'raid6' }, { kind: 'raid6', stripes: 3, ...size }],
+  [{ kind: 'raid10' }, { kind: 'raid10', stripes: 2, mirrors: 1, ...size }],
+  [
+    { kind: 'striped', stripes: 2 },
+    { kind: 'striped', stripes: 2, ...size },
+  ],
   [
     { kind: 'raid10', stripes: 3, mirrors: 1, ...size },
     { kind: 'raid10', stripes: 3, mirrors: 1, ...size },

@@ -1,4 +1,6 @@
 import type { DeviceClassSpec, NodeSpec, VolumeGroupSpec } from '../api/node-spec.ts';
+import { bytes } from '../base/bytes.ts';
+import { limits } from '../base/limits.ts';
 import type { DeviceClass } from './device-class.ts';
 import type { Layout } from './layouts.ts';
 import type { DesiredThinPool } from './thin-pool/desired.ts';
@@ -81,18 +83,18 @@ function deviceClass(spec: DeviceClassSpec): DeviceClass {
 function layoutOf({ layout }: DeviceClassSpec): Layout {
   switch (layout.kind) {
     case 'linear':
-    case 'striped':
       return layout;
+    case 'striped':
+      return { stripeSizeBytes: bytes(limits.stripeSizeBytes), ...layout };
     case 'thin':
       return { kind: 'thin', pool: layout.poolName };
     case 'raid1':
       return { kind: 'raid1', mirrors: layout.mirrors ?? 1 };
     default: {
-      const { kind, stripeSizeBytes } = layout;
+      const { kind, stripeSizeBytes = bytes(limits.stripeSizeBytes) } = layout;
       const stripes = layout.stripes ?? (kind === 'raid6' ? 3 : 2);
-      const size = stripeSizeBytes === undefined ? {} : { stripeSizeBytes };
-      if (kind !== 'raid10') return { kind, stripes, ...size };
-      return { kind, stripes, mirrors: layout.mirrors ?? 1, ...size };
+      if (kind !== 'raid10') return { kind, stripes, stripeSizeBytes };
+      return { kind, stripes, mirrors: layout.mirrors ?? 1, stripeSizeBytes };
     }
   }
 }

@@ -145,12 +145,27 @@ test('on devices too, what a killed command left suspended is resumed at once', 
   assert.deepEqual(host.suspended, []);
 });
 
-test('after a start, what an earlier life left suspended is resumed and told', async () => {
+const luks = 'luks::Suspended';
+
+test('after a start, what an earlier life left suspended in our groups is resumed', async () => {
   const { host, engine, events } = world(sampleVg({ uuid: vgUuid }), sampleVg({ name: 'vg2' }));
-  host.suspended = [suspended, 'luks::Suspended'];
-  assert.deepEqual(await engine.recover(), ['vg1-a']);
-  assert.deepEqual(host.suspended, ['luks::Suspended']);
+  host.suspended = [suspended, luks];
+  assert.deepEqual(await engine.recover(['vg1']), { resumed: ['vg1-a'], leftAlone: ['luks'] });
+  assert.deepEqual(host.suspended, [luks]);
   assert.deepEqual([events[0]?.step, events[0]?.noun], ['resume-device', 'recovery']);
+});
+
+test('after a start, what hangs in a group that is not ours is told and left alone', async () => {
+  const { host, engine } = world(sampleVg({ uuid: vgUuid }));
+  host.suspended = [suspended];
+  assert.deepEqual(await engine.recover(['vg2']), { resumed: [], leftAlone: ['vg1-a'] });
+  assert.deepEqual(host.changes, []);
+});
+
+test('after a start on which nothing hangs, LVM is not even asked', async () => {
+  const { host, engine } = world(sampleVg({ uuid: vgUuid }));
+  assert.deepEqual(await engine.recover(['vg1']), { resumed: [], leftAlone: [] });
+  assert.equal(host.looks, 0);
 });
 
 /** A copy of one slice: two commands, the first of which takes long. */

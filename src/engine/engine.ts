@@ -5,7 +5,9 @@ import { show } from '../base/show.ts';
 import type { ObservedHost, ObservedNode } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { asOperationError, execute, resumeSuspended } from './execute.ts';
+import { parseSuspended } from '../lvm/dmsetup.ts';
+import { lookSuspended } from '../lvm/looks.ts';
+import { asOperationError, execute, read, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
@@ -19,6 +21,12 @@ export type NodeTask<Status> = {
   readonly vg: string;
   plan(node: ObservedNode): Decision;
   status(node: ObservedNode): Status;
+};
+
+/** Device-mapper devices that held back their I/O when we started. */
+export type Recovered = {
+  readonly resumed: readonly string[];
+  readonly leftAlone: readonly string[];
 };
 
 /** The one loop: observe, plan, one step, observe, status. */
@@ -60,16 +68,28 @@ export class Engine {
     return new Map([...this.#lanes].map(([vg, lane]) => [vg, lane.length]));
   }
 
-  /** After a start: what an earlier life left suspended is resumed before anything else. */
-  async recover(): Promise<readonly string[]> {
-    const { host } = await this.model.refresh();
-    const subject = { noun: 'recovery', volume: '' };
+  /**
+   * After a start: what an earlier life left suspended in our groups is resumed before anything
+   * else. What hangs elsewhere is told: why it does is not ours to know.
+   */
+  async recover(groups: readonly string[]): Promise<Recovered> {
+    const { host, trace } = this.#tools;
+    if ((await this.#suspended()).length === 0) return { resumed: [], leftAlone: [] };
+    // The report waits for lvm's own lock: a command of our earlier life that still runs, and has
+    // suspended a device for good reason, is done when it comes.
+    const report = await this.model.refresh();
+    const ours = report.host.vgs.filter((vg) => groups.includes(vg.name));
     const resumed: string[] = [];
-    for (const vg of host.vgs) {
-      const names = await resumeSuspended(this.#tools.host, vg.uuid, subject, this.#tools.trace);
-      resumed.push(...names);
+    for (const vg of ours) {
+      const subject = { noun: 'recovery', volume: vg.name };
+      resumed.push(...(await resumeSuspended(host, vg.uuid, subject, trace)));
     }
-    return resumed;
+    return { resumed, leftAlone: await this.#suspended() };
+  }
+
+  async #suspended(): Promise<readonly string[]> {
+    const { stdout } = await read(this.#tools.host, lookSuspended);
+    return parseSuspended(stdout).map((device) => device.name);
   }
 
   /** A failed step is judged by the next look: what is true counts, not an exit code. */

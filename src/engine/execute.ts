@@ -60,7 +60,7 @@ export async function runCommand(
 
 /**
  * An lvm command that dies between suspending and resuming leaves a device on which all I/O
- * hangs. Ours are resumed; anybody else's are reported, because why they hang is not ours to know.
+ * hangs. Those of the given group are resumed, after a command of ours failed in it.
  */
 export async function resumeSuspended(
   host: Host,

@@ -43,16 +43,17 @@ export class Lane {
   /** A search for suspended devices could not be finished: it is taken up at the next look. */
   takeUpRescue(): void {
     if (this.#suspects.size === 0) return;
-    this.exclusive(() => this.rescue()).catch(() => undefined);
+    // It failed before and may fail again; the next look takes it up once more.
+    this.exclusive(() => this.rescue()).catch(asOperationError);
   }
 
   add(job: Job): void {
-    if (this.#waiting.length >= limits.queueLengthMax) {
-      const message = `${limits.queueLengthMax} changes already wait for ${job.task.vg}`;
-      job.fail(new OperationError('QueueFull', message));
-      return;
-    }
-    this.#waiting.push(job);
+    if (this.#waiting.length >= limits.queueLengthMax) job.fail(queueFull(job.task.vg));
+    else this.#enqueue(job);
+  }
+
+  #enqueue(item: Job | Exclusive): void {
+    this.#waiting.push(item);
     void this.#work();
   }
 
@@ -69,8 +70,8 @@ export class Lane {
           this.#lastChange = this.#tools.model.changed();
         }
       };
-      this.#waiting.push({ kind: 'exclusive', run });
-      void this.#work();
+      if (this.#waiting.length >= limits.queueLengthMax) reject(queueFull('this node'));
+      else this.#enqueue({ kind: 'exclusive', run });
     });
   }
 
@@ -115,6 +116,8 @@ export class Lane {
       }
     } catch (error) {
       for (const job of burst) if (!job.isAway) job.fail(error);
+      // Somebody may wait for none of them: a bug must stop us all the same.
+      if (!(error instanceof OperationError)) throw error;
     }
   }
 
@@ -212,8 +215,7 @@ export class Lane {
     }
     this.#lastChange = this.#tools.model.changed();
     job.isAway = false;
-    this.#waiting.push(job);
-    void this.#work();
+    this.#enqueue(job);
   }
 }
 
@@ -233,6 +235,11 @@ function concludeFailure(job: Job, failure: OperationError): void {
 }
 
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };
+
+function queueFull(where: string): OperationError {
+  const message = `${limits.queueLengthMax} changes already wait for ${where}`;
+  return new OperationError('QueueFull', message);
+}
 
 export function endless(subject: Subject, step: Step, times: number): OperationError {
   const { noun, volume } = subject;

@@ -52,7 +52,7 @@ async function answerTo(ask: Ask): Promise<Told> {
     case 'observe':
       return { kind: 'settled', value: await observeNode(host) };
     case 'recover':
-      return { kind: 'settled', value: await engine.recover() };
+      return { kind: 'settled', value: await engine.recover(['vg']) };
     case 'apply':
       return apply(nodeOf(ask.node));
     case 'create':

@@ -62,7 +62,9 @@ export class Agent {
   }
 
   async #run(): Promise<void> {
-    await this.#until(async () => void (await this.engine.recover()));
+    await this.#until(
+      async () => void (await this.engine.recover(this.#node.volumeGroups.map((vg) => vg.name))),
+    );
     void this.engine.model.keepFresh(forever);
     while (!(await this.#prepareNode())) await this.#world.clock.sleep(retryMs);
     this.#isNodeReady = true;

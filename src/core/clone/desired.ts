@@ -39,7 +39,7 @@ export function desiredClone(
   const { name, deviceClass, sizeBytes, uuid } = volume;
   const { source, sourceUuid } = request;
   const isCopied = layouts[deviceClass.layout.kind].clone === 'copy';
-  const refusal = isCopied ? checkLvName(copySourceName(name)) : undefined;
+  const refusal = isCopied ? checkLvName(copySourceName(name), deviceClass.vg) : undefined;
   if (refusal !== undefined) return refusal;
   // No pending mark: a clone holds its source's data and is never formatted.
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];

@@ -407,7 +407,7 @@ test('a status tells how far a copy came, and nothing once it is complete', () =
 });
 
 test('a name that leaves no room for the name of its copy is refused at once', () => {
-  const name = 'c'.repeat(limits.lvNameLengthMax - 2);
+  const name = 'c'.repeat(limits.dmNameLengthMax - 'vg1-'.length - 2);
   const request = { name, source: 'v1', className: '', sizeBytes };
   assertBlocked(desiredClone(request, [thickClass()]), 'InvalidName', /\.copy/);
   assert.ok(!isBlocked(desiredClone(request, [thinClass()])));

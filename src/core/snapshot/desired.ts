@@ -30,7 +30,7 @@ export type SnapshotRequest = {
 };
 
 export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blocked {
-  const refusal = checkLvName(request.name);
+  const refusal = checkLvName(request.name, request.deviceClass.vg);
   if (refusal !== undefined) return refusal;
   const { name, source, sourceUuid, deviceClass, tags = [], uuid, reserveBytes } = request;
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];

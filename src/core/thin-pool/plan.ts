@@ -31,7 +31,7 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
 }
 
 function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
-  const refusal = checkLvName(desired.name);
+  const refusal = checkLvName(desired.name, desired.vg);
   if (refusal !== undefined) return refusal;
   const shape = shapeOfPool(desired, vg);
   const { chunkSizeBytes: chunk } = desired;

@@ -21,7 +21,8 @@ export function planVolumeGroup(
     return isBlocked(vg) ? vg : rest;
   }
   const exists = node.vgs.some((vg) => vg.name === desired.name);
-  if (desired.presence === 'absent') return exists ? planRemoval(desired, node) : rest;
+  if (desired.presence === 'absent')
+    return exists ? planRemoval(desired, node) : planLabelRemoval(desired, node);
   const choice = planDevices(desired, node, others);
   return exists ? planExisting(desired, node, choice) : planCreation(desired, node, choice);
 }

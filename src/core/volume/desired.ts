@@ -44,7 +44,7 @@ export function desiredVolume(
 ): PresentVolume | Blocked {
   const deviceClass = findDeviceClass(classes, request.className);
   if (isBlocked(deviceClass)) return deviceClass;
-  const refusal = checkLvName(request.name) ?? checkLayout(deviceClass.layout);
+  const refusal = checkLvName(request.name, deviceClass.vg) ?? checkLayout(deviceClass.layout);
   if (refusal !== undefined) return refusal;
   if (request.sizeBytes <= 0n) {
     return blocked('InvalidSize', `the size of ${request.name} is ${request.sizeBytes} bytes`);

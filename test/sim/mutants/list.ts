@@ -163,8 +163,8 @@ export const mutants: readonly Mutant[] = [
   one(
     'what an earlier life left suspended stays so',
     'src/engine/engine.ts',
-    'for (const vg of host.vgs) {',
-    'for (const vg of host.vgs.slice(99)) {',
+    'for (const vg of ours) {',
+    'for (const vg of ours.slice(99)) {',
   ),
   one(
     'an old report is good enough',
