@@ -33,7 +33,7 @@ const suites: Readonly<Record<string, Suite>> = {
   lab: { files: ['lab/*.test.ts'], timeoutMs: 10 * minute, about: 'the guests themselves' },
   host: {
     files: ['test/host/**/*.test.ts'],
-    timeoutMs: 20 * minute,
+    timeoutMs: 40 * minute,
     isParallel: true,
     about: 'real LVM in guests',
   },

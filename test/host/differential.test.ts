@@ -11,7 +11,7 @@ const sequences = { from: 1, to: 12, length: 20 };
 const sizes = [GiB, GiB, 2n * GiB, 600n * MiB, GiB];
 
 test('random steps give equal reports on the fake and on real LVM', {
-  timeout: 600_000,
+  timeout: 1_800_000,
 }, async (t) => {
   const disks = sizes.map((sizeBytes, index) => ({ name: `d${index}`, sizeBytes }));
   const lab = await startLab({ guests: [{ name: 'n1', disks, raid6: true }] });

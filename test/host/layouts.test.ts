@@ -31,7 +31,7 @@ function rounded(size: bigint, columns: bigint): bigint {
   return ((size + unit - 1n) / unit) * unit;
 }
 
-describe('every layout on real LVM', { timeout: 600_000 }, () => {
+describe('every layout on real LVM', { timeout: 1_800_000 }, () => {
   let lab: Lab;
   let guest: Guest;
   let remote: Remote;

@@ -32,7 +32,7 @@ const cutNames = [
   'delete thin',
 ];
 
-describe('power cut in the middle of a command', { timeout: 900_000 }, () => {
+describe('power cut in the middle of a command', { timeout: 1_800_000 }, () => {
   let lab: Lab;
   let guest: Guest;
   let node: unknown;

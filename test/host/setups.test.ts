@@ -13,7 +13,7 @@ const setups: readonly { udev: boolean; devicesFile: boolean; suite: Suite }[] =
   { udev: true, devicesFile: false, suite: 'bookworm' },
 ];
 
-describe('every way a host is set up', { timeout: 600_000 }, () => {
+describe('every way a host is set up', { timeout: 1_800_000 }, () => {
   for (const setup of setups) {
     const udev = setup.udev ? 'with udev' : 'without udev';
     const file = setup.devicesFile ? 'with a devices file' : 'without a devices file';
