@@ -23,7 +23,10 @@ const minute = 60_000;
 
 const suites: Readonly<Record<string, Suite>> = {
   unit: {
-    files: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
+    files: [
+      ...['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
+      ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts'],
+    ],
     timeoutMs: minute,
     about: 'pure code, docs, tidy',
   },
