@@ -51,6 +51,13 @@ for (const [name, why] of bad) {
   });
 }
 
+test('a name must fit a device name together with its group, hyphens doubled', () => {
+  const room = limits.dmNameLengthMax - 'my--vg-'.length;
+  assert.equal(checkLvName('a'.repeat(room), 'my-vg'), undefined);
+  assertBlocked(checkLvName('a'.repeat(room + 1), 'my-vg') ?? {}, 'InvalidName', /group my-vg/);
+  assertBlocked(checkLvName('-a'.repeat(50).slice(1), 'my-vg') ?? {}, 'InvalidName', /my-vg/);
+});
+
 test('no two volumes share a device-mapper name', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '-', '.'), minLength: 1, maxLength: 5 });
   fc.assert(

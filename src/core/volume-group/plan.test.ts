@@ -349,6 +349,19 @@ test('a label left behind is cleared only where LVM shows an orphan that was nam
   }
 });
 
+test('a group that is given up leaves no labels on the devices that were named for it', () => {
+  const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' } });
+  const node = nodeOf([orphan], { orphanPvs: [member] });
+  const gone = { ...paths(['/dev/sdb']), presence: 'absent' } as const;
+  const { steps, end } = follow(node, (view) => plan(gone, view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['remove-pv'],
+  );
+  assertRest(end);
+  assertRest(plan({ ...wanted(), presence: 'absent' }, node));
+});
+
 const states: readonly (readonly [string, DesiredVg, ObservedNode, string, RegExp])[] = [
   ['a complete group', wanted(), nodeWith({}), 'Ready', /^$/],
   ['a group to be made', wanted(), nodeOf([sdb]), 'Progressing', /^next: create-vg$/],
