@@ -22,7 +22,7 @@ import {
 } from '../lvm/looks.ts';
 import { combine, parseBlkid, parseWipefs } from '../lvm/probe.ts';
 import { parseHost, parseLabels } from '../lvm/report.ts';
-import { read } from './execute.ts';
+import { asOperationError, read } from './execute.ts';
 import type { Host, Signal } from './ports.ts';
 
 /** One lvm run that shows everything LVM knows of this host. */
@@ -67,8 +67,15 @@ async function observeDevice(
   return assembleDevice(device, { ...facts, exclusive, signatures });
 }
 
+/** One disk that hangs or gives no answer must not hide all the others. */
 async function probe(host: Host, path: string, signal?: Signal): Promise<Signatures> {
-  const wipefs = await host.start(probeWipefs(path), signal).result;
-  const blkid = await host.start(probeBlkid(path), signal).result;
-  return combine(parseWipefs(wipefs), parseBlkid(blkid));
+  try {
+    const wipefs = await host.start(probeWipefs(path), signal).result;
+    const blkid = await host.start(probeBlkid(path), signal).result;
+    return combine(parseWipefs(wipefs), parseBlkid(blkid));
+  } catch (error) {
+    const failure = asOperationError(error);
+    if (failure.code === 'Cancelled') throw failure;
+    return { kind: 'unknown', why: failure.message };
+  }
 }

@@ -78,7 +78,8 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
   const names = [...new Set([kernelPath, ...links.map(({ link }) => link)])];
   const allNames = [device.path, ...names];
   const mounts = facts.mounts.filter(
-    (mount) => mount.number === device.number || allNames.includes(mount.source),
+    (mount) =>
+      (mount.number !== '' && mount.number === device.number) || allNames.includes(mount.source),
   );
   const mountPoints = [...device.mountPoints, ...mounts.map((mount) => mount.mountPoint)];
   return {
@@ -118,12 +119,14 @@ export function parseMounts(output: string): readonly Mount[] {
     .map((line) => {
       const [before = '', after = ''] = line.split(' - ');
       const fields = before.split(' ');
-      const source = after.split(' ')[1] ?? '';
-      return {
-        number: fields[2] ?? '',
-        mountPoint: unescapeOctal(fields[4] ?? ''),
-        source: unescapeOctal(source),
-      };
+      const [type, source = ''] = after.split(' ');
+      const root = fields[3] ?? '';
+      const mountPoint = unescapeOctal(fields[4] ?? '');
+      // A device node alone is bound where a container uses the device as it is.
+      if (type === 'devtmpfs' && root !== '/') {
+        return { number: '', mountPoint, source: unescapeOctal(`/dev${root}`) };
+      }
+      return { number: fields[2] ?? '', mountPoint, source: unescapeOctal(source) };
     });
 }
 
