@@ -21,7 +21,7 @@ function hostWith(answers: Answers) {
   const probed: string[] = [];
   const host: Host = {
     start: (command) => {
-      const [program = '', verb = ''] = command.argv;
+      const [program, verb = ''] = command.argv;
       const isProbe = program === 'wipefs' || program === 'blkid';
       if (isProbe) probed.push(`${program} ${command.argv.at(-1)}`);
       const result =
@@ -110,7 +110,7 @@ for (const program of ['wipefs', 'blkid']) {
   for (const [title, fault] of faults) {
     test(`what is on a disk is unknown when ${program} ${title}, and other disks are not`, async () => {
       const probe = (command: Command) => {
-        const [name = ''] = command.argv;
+        const [name] = command.argv;
         const isBad = name === program && command.argv.at(-1) === '/dev/sda';
         return isBad ? fault() : output(name, '');
       };

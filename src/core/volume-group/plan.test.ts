@@ -86,6 +86,12 @@ const rows: readonly Row[] = [
     'rest',
   ],
   [
+    'a group that takes no new devices does not miss one that was named later',
+    { ...paths(['/dev/sdb', '/dev/sdx']), takesNewDevices: false },
+    nodeWith({}),
+    'rest',
+  ],
+  [
     'no group is made of nothing, and the reasons are told',
     wanted(),
     nodeOf([mounted, formatted]),

@@ -359,6 +359,11 @@ for (const [lv, free, size, made] of growths) {
   });
 }
 
+test('the snapshots of another volume keep nobody from growing', () => {
+  const host = one({}, [10], [sampleLv({ name: 'v2' }), sampleCow({ origin: 'v2' })]);
+  assert.equal(stepOf(planVolume(wanted(extents(11)), host), 'extend-lv').lvUuid, 'uuid-v1');
+});
+
 test('a thin volume with thin snapshots grows', () => {
   const lvs = [sampleThin(), sampleThin({ name: 's1', origin: 'v1' })];
   const desired = wanted(extents(20), { layout: thin });
