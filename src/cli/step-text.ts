@@ -14,6 +14,8 @@ export function stepText(step: Step): string {
       return `move everything on ${step.device} to other devices of ${step.vg}`;
     case 'reduce-vg':
       return `take ${step.device} out of volume group ${step.vg}`;
+    case 'drop-missing':
+      return `forget the devices that the empty volume group ${step.vg} lost when it was made`;
     case 'remove-pv':
       return `clear the LVM label of ${step.device}`;
     case 'remove-vg':

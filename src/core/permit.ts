@@ -20,6 +20,7 @@ export type Deed =
   | 'remove-lv'
   | 'remove-vg'
   | 'reduce-vg'
+  | 'drop-missing'
   | 'remove-pv'
   | 'format-lv';
 
@@ -41,6 +42,13 @@ export type Question =
     }
   | { readonly deed: 'remove-vg'; readonly vg: ObservedVg; readonly tag: string }
   | { readonly deed: 'reduce-vg'; readonly vg: ObservedVg; readonly pv: ObservedPv }
+  | {
+      readonly deed: 'drop-missing';
+      readonly vg: ObservedVg;
+      readonly tag: string;
+      /** Named devices that cannot be found: one of them may be the one that is missing. */
+      readonly absentPaths: readonly string[];
+    }
   | { readonly deed: 'remove-pv'; readonly pv: ObservedPv; readonly device: ObservedDevice }
   | {
       readonly deed: 'format-lv';
@@ -66,6 +74,8 @@ function answerTo(question: Question): Answer {
       return { target: question.vg.uuid, objection: againstVgRemoval(question.vg, question.tag) };
     case 'reduce-vg':
       return { target: question.pv.uuid, objection: againstReduction(question.vg, question.pv) };
+    case 'drop-missing':
+      return { target: question.vg.uuid, objection: againstDropping(question) };
     case 'remove-pv':
       return { target: question.pv.uuid, objection: againstPvRemoval(question) };
     case 'format-lv':
@@ -140,6 +150,19 @@ function againstReduction(vg: ObservedVg, pv: ObservedPv): Blocked | undefined {
   if (vg.pvs.length < 2) return no('DeviceNotUsable', pv.device, 'it is the last device');
   if (pv.freeBytes !== pv.sizeBytes) {
     return no('DeviceHoldsData', pv.device, 'extents of volumes are still on it');
+  }
+  return undefined;
+}
+
+/** All named devices are here and blank or in the group: what is missing never came to be. */
+function againstDropping(question: Extract<Question, { deed: 'drop-missing' }>) {
+  const { vg, tag, absentPaths } = question;
+  if (!vg.tags.includes(tag)) {
+    return no('VolumeGroupForeign', vg.name, `it does not carry the tag ${tag}`);
+  }
+  if (vg.lvs.length > 0) return no('VolumeGroupPartial', vg.name, 'volumes are in it');
+  if (absentPaths.length > 0) {
+    return no('VolumeGroupPartial', vg.name, `${showList(absentPaths)} may come back`);
   }
   return undefined;
 }

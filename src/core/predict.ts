@@ -69,6 +69,10 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
         vg,
         vg.pvs.filter((pv) => pv.uuid !== step.pvUuid),
       );
+    case 'drop-missing': {
+      const left = vg.pvs.filter((pv) => !pv.isMissing);
+      return { ...withPvs(vg, left), isPartial: false };
+    }
     case 'evacuate-pv':
       return evacuated(vg, step.pvUuid);
     case 'create-thin-pool':

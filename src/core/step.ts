@@ -14,6 +14,7 @@ export type Step =
   | ExtendVg
   | EvacuatePv
   | ReduceVg
+  | DropMissing
   | RemovePv
   | RemoveVg
   | CreateThinPool
@@ -65,6 +66,12 @@ export type ReduceVg = InVg & {
   readonly device: string;
   readonly pvUuid: string;
   readonly permit: Permit<'reduce-vg'>;
+};
+
+/** Forgets devices that a group without volumes lost, as a power cut in vgcreate leaves it. */
+export type DropMissing = InVg & {
+  readonly kind: 'drop-missing';
+  readonly permit: Permit<'drop-missing'>;
 };
 
 export type RemovePv = {

@@ -20,6 +20,7 @@ import { desiredVolume } from '../core/volume/desired.ts';
 import { planVolume } from '../core/volume/plan.ts';
 import { Engine, foreseeSteps, type NodeTask } from './engine.ts';
 import type { Task } from './job.ts';
+import { devicesOf } from './lane.ts';
 import type { TraceEvent } from './ports.ts';
 import { volumeTask } from './tasks.ts';
 
@@ -232,4 +233,13 @@ test('a plan that never rests is foreseen only so far', () => {
   const { steps, end } = foreseeSteps(hostOf(sampleVg()), () => next(sampleSteps['change-tags']));
   assert.equal(steps.length, limits.passesMax);
   assert.equal(end.kind, 'step');
+});
+
+test('nobody is told of a change before every device of its group keeps it', async () => {
+  const { host, engine } = world(sampleVg());
+  await engine.submit(volumeTask(desiredOf('a')));
+  assert.deepEqual(host.flushed, devicesOf(host.state, 'vg1'));
+  const before = host.flushed.length;
+  await engine.submit(volumeTask(desiredOf('a')));
+  assert.equal(host.flushed.length, before, 'nothing changed, nothing is flushed');
 });

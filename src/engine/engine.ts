@@ -9,7 +9,7 @@ import { parseSuspended } from '../lvm/dmsetup.ts';
 import { lookSuspended } from '../lvm/looks.ts';
 import { asOperationError, execute, read, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
-import { endless, Lane, type LaneTools } from './lane.ts';
+import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
 import { HostModel, type Report } from './model.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
@@ -103,7 +103,10 @@ export class Engine {
       const node = await observeNode(this.#tools.host, signal);
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
-      if (decision.kind === 'rest') return { kind: 'settled', status: task.status(node) };
+      if (decision.kind === 'rest') {
+        if (pass > 0) await this.#tools.host.flush(devicesOf(node, task.vg));
+        return { kind: 'settled', status: task.status(node) };
+      }
       const step = show(decision.step);
       last = { step, repeats: step === last.step ? last.repeats + 1 : 0 };
       if (failure !== undefined && last.repeats > 0) throw failure;

@@ -31,6 +31,8 @@ export class Lane {
   #lastChange = 0;
   /** Groups in which a command of ours failed, and may have left a device suspended. */
   readonly #suspects = new Set<string>();
+  /** Our last change that is known to survive a power cut. */
+  #lastFlush = 0;
 
   constructor(tools: LaneTools) {
     this.#tools = tools;
@@ -109,6 +111,7 @@ export class Lane {
         assert(pass < limits.passesMax, 'a burst must come to rest');
         await this.rescue();
         const report = await this.#tools.model.since(this.#lastChange);
+        await this.#flush(report, burst[0]?.task.vg ?? '');
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
         if (left.length === 0) return;
@@ -119,6 +122,17 @@ export class Lane {
       // Somebody may wait for none of them: a bug must stop us all the same.
       if (!(error instanceof OperationError)) throw error;
     }
+  }
+
+  /**
+   * lvm does not empty the caches of disks: what it wrote may be gone after a power cut. Nobody is
+   * told of a change before every device of the group has it for good. This is no lvm run.
+   */
+  async #flush(report: Report, vgName: string): Promise<void> {
+    const change = this.#lastChange;
+    if (change === this.#lastFlush) return;
+    await this.#tools.host.flush(devicesOf(report.host, vgName));
+    this.#lastFlush = change;
   }
 
   /**
@@ -217,6 +231,11 @@ export class Lane {
     job.isAway = false;
     this.#enqueue(job);
   }
+}
+
+export function devicesOf(host: ObservedHost, vgName: string): readonly string[] {
+  const pvs = host.vgs.filter((vg) => vg.name === vgName).flatMap((vg) => vg.pvs);
+  return pvs.filter((pv) => !pv.isMissing).map((pv) => pv.device);
 }
 
 /** The same step again failed. Another one means that what failed had its effect all the same. */

@@ -31,6 +31,7 @@ function hostWith(answers: Answers) {
     exclusiveOpen: (path) => Promise.resolve(answers.busy?.includes(path) ? 'busy' : 'free'),
     links: () => Promise.resolve([{ link: '/dev/disk/by-id/b', device: '/dev/sdb' }]),
     readText: (path) => Promise.resolve(path.includes('mountinfo') ? (answers.mounts ?? '') : ''),
+    flush: () => Promise.resolve(),
   };
   return { host, probed };
 }

@@ -12,6 +12,8 @@ export type Host = {
   /** Symbolic links below a directory and the device paths they resolve to. */
   links(directory: string): Promise<readonly DeviceLink[]>;
   readText(path: string): Promise<string>;
+  /** Makes devices keep what was written to them, through a power cut too. */
+  flush(devices: readonly string[]): Promise<void>;
 };
 
 export type Running = {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OperationError } from '../base/failures.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
 import { type RunOptions, startCommand } from './run.ts';
 
@@ -11,6 +12,7 @@ export function realHost(options: RunOptions): Host {
     exclusiveOpen,
     links: findLinks,
     readText: (path) => readFile(path, 'utf8'),
+    flush: async (devices) => void (await Promise.all(devices.map(flushDevice))),
   };
 }
 
@@ -22,6 +24,17 @@ async function exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown
     return 'free';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EBUSY' ? 'busy' : 'unknown';
+  }
+}
+
+/** fsync of a block device empties its volatile cache; any open file of it will do. */
+async function flushDevice(device: string): Promise<void> {
+  try {
+    const file = await open(device, constants.O_RDONLY);
+    await file.sync().finally(() => file.close());
+  } catch (cause) {
+    const message = `${device} cannot be flushed: ${(cause as Error).message}`;
+    throw new OperationError('DeviceFailed', message, { cause });
   }
 }
 

@@ -51,6 +51,10 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
     { kind: 'reduce-vg', ...inVg, ...onPv, permit: permit('reduce-vg', 'PVU') },
     'lvm vgreduce vg1 /dev/sda',
   ],
+  'drop-missing': [
+    { kind: 'drop-missing', ...inVg, permit: permit('drop-missing', 'VGU') },
+    'lvm vgreduce --removemissing vg1',
+  ],
   'remove-pv': [
     { kind: 'remove-pv', ...onPv, permit: permit('remove-pv', 'PVU') },
     'lvm pvremove /dev/sda',
@@ -213,7 +217,7 @@ const destroying = everyStep.filter((step) => 'permit' in step);
 test('every step that destroys needs a permit', () => {
   const kinds = new Set(destroying.map((step) => step.kind));
   assert.deepEqual([...kinds].toSorted(), [
-    ...['reduce-vg', 'remove-lv', 'remove-pv', 'remove-vg', 'wipe-device'],
+    ...['drop-missing', 'reduce-vg', 'remove-lv', 'remove-pv', 'remove-vg', 'wipe-device'],
   ]);
 });
 

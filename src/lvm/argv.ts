@@ -39,6 +39,8 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
       return ['lvm', 'pvmove', '--interval', '1', step.device];
     case 'reduce-vg':
       return ['lvm', 'vgreduce', step.vg, step.device];
+    case 'drop-missing':
+      return ['lvm', 'vgreduce', '--removemissing', step.vg];
     case 'remove-pv':
       return ['lvm', 'pvremove', step.device];
     case 'remove-vg':
@@ -207,6 +209,7 @@ function permittedTarget(step: Step): string | undefined {
     case 'remove-lv':
       return step.lvUuid;
     case 'remove-vg':
+    case 'drop-missing':
       return step.vgUuid;
     case 'reduce-vg':
     case 'remove-pv':

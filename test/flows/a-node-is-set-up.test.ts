@@ -86,3 +86,35 @@ test('a new disk extends the group, and the pool follows', async () => {
   assert.equal(stage.world.vg('data')?.pvs.length, 3);
   assert.ok((stage.world.lv('data', 'pool')?.extents ?? 0) > before);
 });
+
+test('a group that a power cut left without the label of one device is made whole', async () => {
+  const stage = new Stage({ devices: disks });
+  await stage.setUp();
+  await stage.run(stage.engine.submit(thinPoolTask({ ...pool(stage), presence: 'absent' })));
+  // What vgcreate had written to one disk is lost; the group's metadata on the others names it.
+  const lost = stage.world.machine.devices.find((device) => device.path === '/dev/sdc');
+  assert.ok(lost !== undefined);
+  lost.label = undefined;
+  lost.content = { writes: [], signatures: [] };
+  await stage.setUp();
+  assert.equal(stage.world.vg('data')?.pvs.length, 3);
+  assert.equal(stage.world.lv('data', 'pool')?.type, 'thin-pool');
+});
+
+test('a group with volumes that lost a device is left to an administrator', async () => {
+  const stage = new Stage({ devices: disks });
+  await stage.setUp();
+  stage.world.admin.pull('/dev/sdc');
+  const [vg] = stage.node.volumeGroups;
+  assert.ok(vg !== undefined);
+  const outcome = await stage.run(stage.engine.submitNode(volumeGroupTask(vg, stage.node)));
+  assert.ok(outcome.kind === 'blocked');
+  assert.equal(outcome.code, 'VolumeGroupPartial');
+  assert.equal(stage.world.vg('data')?.pvs.length, 3);
+});
+
+function pool(stage: Stage) {
+  const [found] = stage.node.thinPools;
+  assert.ok(found !== undefined);
+  return found;
+}

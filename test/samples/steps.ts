@@ -25,6 +25,11 @@ export const sampleSteps: { readonly [kind in StepKind]: Extract<Step, { kind: k
   'extend-vg': { kind: 'extend-vg', ...vg, devices: ['/dev/sdb'], metadataBytes: times(MiB, 16) },
   'evacuate-pv': { kind: 'evacuate-pv', ...vg, ...onPv },
   'reduce-vg': { kind: 'reduce-vg', ...vg, ...onPv, permit: permit('reduce-vg', 'pv-/dev/sda') },
+  'drop-missing': {
+    kind: 'drop-missing',
+    ...vg,
+    permit: permit('drop-missing', 'uuid-vg1'),
+  },
   'remove-pv': { kind: 'remove-pv', ...onPv, permit: permit('remove-pv', 'pv-/dev/sda') },
   'remove-vg': { kind: 'remove-vg', ...vg, permit: permit('remove-vg', 'uuid-vg1') },
   'create-thin-pool': {

@@ -51,6 +51,13 @@ export class TinyHost implements Host {
     this.state = hostOf(...(vgs.length > 0 ? vgs : [sampleVg()]));
   }
 
+  /** Devices in the order they were flushed. */
+  readonly flushed: string[] = [];
+
+  async flush(devices: readonly string[]): Promise<void> {
+    this.flushed.push(...devices);
+  }
+
   start(command: Command): Running {
     const isChange = command.effect === 'changes';
     const name = nameOf(command.argv);

@@ -90,6 +90,11 @@ export class FakeHost implements Host {
     });
   }
 
+  /** The fake's disks have no cache that a power cut could empty. */
+  async flush(): Promise<void> {
+    await this.#shortly();
+  }
+
   #procFile(path: string): string | undefined {
     if (path === mountsPath) return mountInfo(this.#machine);
     return path === swapsPath ? swaps(this.#machine) : undefined;

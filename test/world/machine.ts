@@ -54,7 +54,13 @@ export class Machine {
 
   /** The devices that carry a PV; more than one means a copy or a second path. */
   devicesOf(pvUuid: string): readonly Device[] {
-    return this.present().filter((device) => device.label?.pvUuid === pvUuid);
+    const found: Device[] = [];
+    for (const device of this.devices) {
+      if (!device.isPresent) continue;
+      if (device.label?.pvUuid === pvUuid) found.push(device);
+      for (const part of device.partitions) if (part.label?.pvUuid === pvUuid) found.push(part);
+    }
+    return found;
   }
 
   deviceOf(pv: Pv): Device | undefined {

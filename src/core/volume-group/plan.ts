@@ -48,7 +48,7 @@ function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): D
 
 function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
   const vg = usableVg(node, desired.name);
-  if (isBlocked(vg)) return vg;
+  if (isBlocked(vg)) return planHalfMade(desired, node, choice) ?? vg;
   if (!vg.tags.includes(desired.ownerTag)) {
     if (desired.adopt === 'named') return rest;
     const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;
@@ -81,6 +81,23 @@ function planDevicesFirst(
     planWipe(desired, node, choice) ??
     requiredDevicesMissing(desired, choice)
   );
+}
+
+/**
+ * A power cut in vgcreate can leave a group whose metadata names a device that lost its label.
+ * Such a group is empty and ours, and every device it shall have is here: it is made whole.
+ */
+function planHalfMade(
+  desired: DesiredVg,
+  node: ObservedNode,
+  choice: Choice,
+): Decision | undefined {
+  const vg = node.vgs.find((candidate) => candidate.name === desired.name);
+  if (vg?.isPartial !== true || desired.selector.kind === 'any') return undefined;
+  const absentPaths = choice.missing;
+  const permit = permitFor({ deed: 'drop-missing', vg, tag: desired.ownerTag, absentPaths });
+  if (isBlocked(permit)) return undefined;
+  return next({ kind: 'drop-missing', vg: vg.name, vgUuid: vg.uuid, permit });
 }
 
 /** Every required path must be chosen or in the group; nothing is half done otherwise. */

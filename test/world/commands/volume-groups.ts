@@ -10,7 +10,7 @@ const mib = 1024 ** 2;
 export const volumeGroupOptions = {
   vgcreate: { metadatasize: 'value', addtag: 'value', physicalextentsize: 'value', yes: 'flag' },
   vgextend: { metadatasize: 'value', yes: 'flag' },
-  vgreduce: { yes: 'flag' },
+  vgreduce: { yes: 'flag', removemissing: 'flag' },
   vgremove: { select: 'value', yes: 'flag' },
   pvremove: { yes: 'flag' },
 } as const;
@@ -75,6 +75,7 @@ export function vgextend(machine: Machine, parsed: Arguments, mishap?: Mishap): 
 export function vgreduce(machine: Machine, parsed: Arguments): Outcome {
   const voice = new Voice();
   const [name = '', path = ''] = parsed.words;
+  if (option(parsed, 'removemissing') !== undefined) return removeMissing(machine, name, voice);
   if (machine.device(path) === undefined) {
     return voice.fail(`Cannot use ${path}: device not found`);
   }
@@ -100,6 +101,19 @@ export function vgreduce(machine: Machine, parsed: Arguments): Outcome {
   machine.recordDevice('vgreduce', device, pv.uuid);
   machine.commit(vg);
   return voice.say(`Removed "${device.path}" from volume group "${name}"`).end();
+}
+
+/** Only what no volume uses is forgotten: with volumes on it lvm wants --force. */
+function removeMissing(machine: Machine, name: string, voice: Voice): Outcome {
+  const vg = vgToChange(machine, name, voice, { mayBePartial: true });
+  if (isOutcome(vg)) return vg;
+  const missing = machine.missingPvs(vg);
+  if (missing.some((pv) => freeExtentsOf(pv) !== pv.extents)) {
+    return voice.fail(`There are still partial LVs in VG ${name}.`);
+  }
+  vg.pvs = vg.pvs.filter((pv) => !missing.includes(pv));
+  machine.commit(vg);
+  return voice.say(`Wrote out consistent volume group ${name}.`).end();
 }
 
 export function vgremove(machine: Machine, parsed: Arguments): Outcome {
