@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * `make check`, `make test` and `make test-all`: the static checks first, because they are fast, then the
- * suites. The last line counts over all of them.
+ * `make check`, `make test` and `make test-all`: the static checks first, because they are fast,
+ * then the suites. The last line counts over all of them.
  */
 const [level = 'test'] = process.argv.slice(2);
 
