@@ -121,6 +121,26 @@ test('a process that dies hears nothing more, and what it started goes on', asyn
   }
 });
 
+test('a device is emptied while others work, and a killed move waits for the next one', async () => {
+  const { world, host } = setUp();
+  const move = change('lvm pvmove --interval 1 /dev/sda');
+  await run(world, host, create);
+  world.faults.next('pvmove', { kind: 'killed', when: 'after', mishap: 'left-moving' });
+  assert.equal((await run(world, host, move)).signal, 'SIGKILL');
+  const refused = await run(world, host, extend);
+  assert.match(refused.stderr, /Can't resize locked logical volume vg1\/v\./);
+  const moving = host.start(move);
+  const other = change('lvm lvcreate --yes --type linear --size 20m --name w vg1');
+  assert.equal((await run(world, host, other)).exitCode, 0);
+  assert.equal((await world.clock.run(moving.result)).exitCode, 0);
+  const [vg] = (await look(world, host)).vgs;
+  assert.deepEqual(
+    vg?.pvs.map((pv) => Number((pv.sizeBytes - pv.freeBytes) / 4_194_304n)),
+    [5, 5],
+  );
+  assert.equal((await run(world, host, extend)).exitCode, 0);
+});
+
 test('a power cut ends every command with or without its effect, never later', async () => {
   const outcomes = new Set<boolean>();
   for (let seed = 0; seed < 20; seed += 1) {

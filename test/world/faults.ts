@@ -9,6 +9,8 @@ export type Mishap =
   | 'activation-fails'
   /** The metadata has the new size, the kernel still has the old one. */
   | 'stale-table'
+  /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
+  | 'left-moving'
   /** Killed between suspend and resume: all I/O of the volume hangs until it is resumed. */
   | 'left-suspended';
 
@@ -141,6 +143,8 @@ export class Faults {
         return this.#chance.happens(0.5) ? 'left-suspended' : 'stale-table';
       case 'lvremove':
         return 'left-suspended';
+      case 'pvmove':
+        return 'left-moving';
       default:
         return undefined;
     }

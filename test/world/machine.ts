@@ -18,7 +18,6 @@ export class Machine {
   /** How long initial RAID synchronisation takes for each GiB. */
   syncMsPerGiB = 2_000;
   #stamp = 0;
-  #minor = 0;
 
   constructor(parts: {
     readonly clock: FakeClock;
@@ -34,11 +33,6 @@ export class Machine {
   nextStamp(): number {
     this.#stamp += 1;
     return this.#stamp;
-  }
-
-  nextMinor(): number {
-    this.#minor += 1;
-    return this.#minor - 1;
   }
 
   /** All devices that can be seen, partitions too. */
@@ -112,12 +106,10 @@ export class Machine {
     const needed = metadataText(vg).length;
     const room = metadataRoomOf(vg);
     if (needed <= room) return undefined;
-    const [pv] = vg.pvs;
     voice.complain(
-      `VG ${vg.name} metadata on ${pv?.device} (${needed} bytes) too large for circular buffer ` +
-        `(${room * 2} bytes with ${needed} used)`,
+      `VG ${vg.name} ${vg.sequence + 1} metadata on ${vg.pvs[0]?.device} (${needed} bytes) ` +
+        `exceeds maximum metadata size (${room} bytes)`,
     );
-    voice.complain(`WARNING: Failed to write an MDA of VG ${vg.name}.`);
     return voice.fail(`Failed to write VG ${vg.name}.`);
   }
 

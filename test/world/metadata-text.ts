@@ -171,12 +171,11 @@ export function metadataAreaOf(vg: Vg): number {
 
 /** Bytes of text that fit: LVM keeps the old text while it writes the new one. */
 export function metadataRoomOf(vg: Vg): number {
-  const area = metadataAreaOf(vg);
-  // The header takes one sector, and one more is lost in LVM's rounding.
-  return Math.floor((area - 1536) / 2 / 512) * 512;
+  // The header takes a sector, and LVM keeps one more between the two texts.
+  return (metadataAreaOf(vg) - 512) / 2 - 512;
 }
 
 export function metadataFreeOf(vg: Vg): number {
   const used = Math.ceil(metadataText(vg).length / 512) * 512;
-  return Math.max(0, metadataRoomOf(vg) - used);
+  return Math.max(0, Math.floor((metadataRoomOf(vg) - used) / 512) * 512);
 }

@@ -48,6 +48,8 @@ export type Vg = {
   sequence: number;
   pvs: Pv[];
   lvs: Lv[];
+  /** Devices that are being emptied; what is on them is locked until that is done. */
+  moves: PvMove[];
   /** Kept for repairing pools: as large as the largest pool's metadata. */
   spare: Strand | undefined;
   isExported: boolean;
@@ -75,6 +77,19 @@ export type Pv = {
   tags: string[];
 };
 
+/** A move under way: where each stretch comes from and where it goes. */
+export type PvMove = {
+  readonly pv: Pv;
+  readonly parts: readonly MovePart[];
+};
+
+export type MovePart = {
+  readonly strand: Strand;
+  readonly segment: Segment;
+  readonly index: number;
+  readonly targets: readonly { readonly length: number; readonly area: Area }[];
+};
+
 export type ExtentRun = { start: number; count: number };
 
 /** One stretch of a volume: `areas` lie side by side, each `length / areas` extents long. */
@@ -82,6 +97,8 @@ export type Segment = {
   start: number;
   length: number;
   readonly areas: Area[];
+  /** Its extents are on their way to another device: it must not grow. */
+  isMoving?: true;
 };
 
 export type Area = { readonly pv: Pv; readonly extent: number };
@@ -159,6 +176,8 @@ export type Body =
       readonly origin: Lv;
       readonly strand: Strand;
       readonly chunkBytes: number;
+      /** How large the origin was when the snapshot was taken; it never grows with it. */
+      readonly originExtents: number;
       /** Chunks of the origin that were copied, as ranges of chunk numbers. */
       copied: readonly (readonly [number, number])[];
       isInvalid: boolean;
@@ -175,7 +194,7 @@ export function sizeBytes(lv: Lv): number {
 
 /** What somebody reading the volume sees: a snapshot is as large as its origin was. */
 export function virtualBytes(lv: Lv): number {
-  return lv.body.kind === 'cow' ? sizeBytes(lv.body.origin) : sizeBytes(lv);
+  return lv.body.kind === 'cow' ? lv.body.originExtents * lv.vg.extentBytes : sizeBytes(lv);
 }
 
 export function strandExtents(strand: Strand): number {

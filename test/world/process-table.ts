@@ -6,7 +6,7 @@ import { lvAt } from './commands/devices.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type Lock, Locks, lockOf } from './locks.ts';
 import type { Machine } from './machine.ts';
-import { execute } from './programs.ts';
+import { execute, executeMove } from './programs.ts';
 import type { Outcome } from './text.ts';
 
 /** The programs that run on a fake machine, each with its lock, its time and its end. */
@@ -185,17 +185,59 @@ class Process implements Running {
       this.#machine.clock.after(250, () => this.#affectWhenAwake(restMs), 'suspended I/O');
       return;
     }
+    if (
+      this.argv[1] === 'pvmove' &&
+      instead(this.#start.command, this.#start.fault) === undefined
+    ) {
+      this.#move(restMs);
+      return;
+    }
     this.#affect();
+    this.#afterEffect(restMs);
+  }
+
+  #afterEffect(restMs: number): void {
     const { fault, die } = this.#start;
     if (fault?.kind === 'crash' && fault.when === 'after') die();
     this.#machine.clock.after(restMs, () => this.#end(), `end of ${nameOf(this.argv)}`);
+  }
+
+  /** Begins the move, lets others in while it copies, and ends it under the lock again. */
+  #move(copyMs: number): void {
+    const { clock } = this.#machine;
+    this.#outcome = executeMove(this.#machine, this.argv, 'begin');
+    if (this.#outcome !== undefined || mishapOf(this.#start.fault) === 'left-moving') {
+      this.#outcome ??= { exitCode: 5, stdout: '', stderr: '' };
+      this.#state = 'done';
+      this.#afterEffect(1);
+      return;
+    }
+    const lock = this.#lock;
+    if (lock !== undefined) this.#locks.release(lock);
+    this.#lock = undefined;
+    clock.after(
+      copyMs,
+      () => {
+        if (this.#state !== 'working') return;
+        this.#locks.take(lock ?? { mode: 'exclusive', keys: [] }, () => {
+          if (this.#state !== 'working') return;
+          this.#lock = lock;
+          this.#affect();
+          this.#afterEffect(50);
+        });
+      },
+      'pvmove copies',
+    );
   }
 
   #affect(): void {
     if (this.#state !== 'working') return;
     this.#state = 'done';
     const { command, fault } = this.#start;
-    this.#outcome = instead(command, fault) ?? this.#execute(mishapOf(fault));
+    const isMove = this.argv[1] === 'pvmove';
+    this.#outcome =
+      instead(command, fault) ??
+      (isMove ? executeMove(this.#machine, this.argv, 'finish') : this.#execute(mishapOf(fault)));
   }
 
   #execute(mishap: Parameters<typeof execute>[2]): Outcome {
@@ -231,7 +273,9 @@ function instead({ argv }: Command, fault: Fault | undefined): Outcome | undefin
       return { exitCode: fault.exitCode ?? 5, stdout: '', stderr: fault.stderr ?? ioError };
     case 'locked': {
       const vg = (argv.at(-1) ?? '').split('/')[0];
-      const stderr = `  Can't get lock for ${vg}.\n  Cannot process volume group ${vg}\n`;
+      const stderr =
+        `  /run/lock/lvm/V_${vg}: flock failed: Resource temporarily unavailable\n` +
+        `  Can't get lock for ${vg}.\n  Cannot process volume group ${vg}\n`;
       return { exitCode: 5, stdout: '', stderr };
     }
     case 'killed':

@@ -4,7 +4,7 @@ import { lvchange, lvchangeOptions } from './commands/lvchange.ts';
 import { lvcreate, lvcreateOptions } from './commands/lvcreate.ts';
 import { lvextend, lvextendOptions } from './commands/lvextend.ts';
 import { lvremove, lvremoveOptions } from './commands/lvremove.ts';
-import { pvmove, pvmoveOptions } from './commands/pvmove.ts';
+import { beginMove, finishMove, pvmove, pvmoveOptions } from './commands/pvmove.ts';
 import {
   pvremove,
   vgcreate,
@@ -67,6 +67,21 @@ export function execute(
     default:
       return undefined;
   }
+}
+
+/**
+ * pvmove changes the metadata twice, with all the copying in between: other commands come and go
+ * meanwhile. The first half answers only when it refuses.
+ */
+export function executeMove(
+  machine: Machine,
+  argv: readonly string[],
+  half: 'begin' | 'finish',
+): Outcome | undefined {
+  const parsed = parseArguments('pvmove', argv.slice(2), pvmoveOptions);
+  if (isOutcome(parsed)) return parsed;
+  machine.commandLine = argv.slice(1).join(' ');
+  return half === 'begin' ? beginMove(machine, parsed) : finishMove(machine, parsed);
 }
 
 function executeLvm(

@@ -39,6 +39,9 @@ test('no extent is ever given out twice, and none is lost', async () => {
           for (let at = start; at < start + length; at += 1) used[at] = (used[at] ?? 0) + 1;
         };
         for (const run of pv.free) count(run.start, run.count);
+        for (const { length, area } of vg.moves.flatMap((m) => m.parts.flatMap((p) => p.targets))) {
+          if (area.pv === pv) count(area.extent, length);
+        }
         for (const { areas, length } of segments) {
           for (const area of areas) {
             if (area.pv === pv) count(area.extent, length / areas.length);

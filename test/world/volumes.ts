@@ -185,7 +185,7 @@ export function growRaid(
 export function appendSegment(strand: Strand, length: number, areas: readonly Area[]): void {
   for (const area of areas) occupy(area, length / areas.length);
   const last = strand.segments.at(-1);
-  if (last !== undefined && followsOn(last, areas)) {
+  if (last !== undefined && last.isMoving === undefined && followsOn(last, areas)) {
     last.length += length;
     return;
   }

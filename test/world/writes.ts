@@ -1,4 +1,5 @@
 import { cowChunksPerArea } from './commands/cow.ts';
+import { isUnusable } from './commands/lvchange.ts';
 import { type Content, write } from './content.ts';
 import type { Machine } from './machine.ts';
 import {
@@ -6,6 +7,8 @@ import {
   cowSnapshotsOf,
   type Lv,
   poolBody,
+  pvsOfStrand,
+  type RaidBody,
   sizeBytes,
   thinVolumesOf,
 } from './model.ts';
@@ -32,6 +35,8 @@ export function writeLv(
   if (range.length <= 0) return undefined;
   if (range.start + range.length > sizeOfWritable(lv)) return 'No space left on device';
   if (lv.body.kind === 'cow' && lv.body.isInvalid) return 'Input/output error';
+  if (isUnusable(machine, lv)) return 'Input/output error';
+  if (lv.body.kind === 'raid') writeOff(machine, lv.body);
   const problem = lv.body.kind === 'thin' ? mapBlocks(machine, lv, range) : undefined;
   if (problem !== undefined) return problem;
   for (const snapshot of cowSnapshotsOf(lv)) keepOld(snapshot, range);
@@ -40,8 +45,16 @@ export function writeLv(
   return undefined;
 }
 
+/** A RAID goes on without the parts it cannot reach, and remembers which those were. */
+function writeOff(machine: Machine, body: RaidBody): void {
+  for (const [index, image] of body.images.entries()) {
+    const isGone = [...pvsOfStrand(image)].some((pv) => machine.deviceOf(pv) === undefined);
+    if (isGone) body.failed.add(index);
+  }
+}
+
 function sizeOfWritable(lv: Lv): number {
-  if (lv.body.kind === 'cow') return sizeBytes(lv.body.origin);
+  if (lv.body.kind === 'cow') return lv.body.originExtents * lv.vg.extentBytes;
   return lv.activeExtents * lv.vg.extentBytes;
 }
 

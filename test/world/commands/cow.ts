@@ -35,6 +35,7 @@ export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
     origin,
     strand: newStrand(machine),
     chunkBytes: cowChunkBytes,
+    originExtents: origin.extents,
     copied: [],
     isInvalid: false,
   };

@@ -53,7 +53,8 @@ function changeActivation(
 ): Outcome {
   const name = `${lv.vg.name}/${lv.name}`;
   if (!wanted) {
-    if (lv.users.size > 0) return voice.fail(`Logical volume ${name} in use.`);
+    const use = useOf(lv);
+    if (use !== undefined) return voice.fail(use);
     deactivate(lv);
     return voice.end();
   }
@@ -84,6 +85,7 @@ export function activate(lv: Lv): void {
   for (const member of together) {
     member.isActive = true;
     member.isSuspended = false;
+    if (member.body.kind === 'raid') member.body.failed.clear();
     member.activeExtents = member.extents;
   }
 }
@@ -110,10 +112,18 @@ function changeTags(machine: Machine, lv: Lv, parsed: Arguments, voice: Voice): 
   const refusal = machine.metadataRefusal(lv.vg, voice);
   if (refusal !== undefined) {
     lv.tags = before;
-    return refusal;
+    return voice.fail(`Failed to update metadata of ${lv.vg.name}/${lv.name} on disk.`);
   }
   machine.commit(lv.vg);
   return voice.say(`Logical volume ${lv.vg.name}/${lv.name} changed.`).end();
+}
+
+/** What LVM says of a volume that somebody has open. */
+export function useOf(lv: Lv): string | undefined {
+  if (lv.users.size === 0) return undefined;
+  const isMounted = [...lv.users].some((user) => user.startsWith('/'));
+  const name = `Logical volume ${lv.vg.name}/${lv.name}`;
+  return isMounted ? `${name} contains a filesystem in use.` : `${name} in use.`;
 }
 
 /** LVM resumes what it did not suspend, and wonders. */

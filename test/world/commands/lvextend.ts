@@ -7,6 +7,7 @@ import { columnsOf, findRoom, growPlain, growRaid, isShortage, type Shape } from
 import { cowUsefulExtents } from './cow.ts';
 import { noteSuspension } from './lvchange.ts';
 import { refuseShared, roundToStripes } from './lvcreate.ts';
+import { lockedPart } from './pvmove.ts';
 import { growSpare } from './thin.ts';
 import { warnOfPromises } from './thin-warnings.ts';
 
@@ -40,6 +41,10 @@ export function lvextend(machine: Machine, parsed: Arguments, mishap?: Mishap): 
 function growLv(growth: Growth, bytes: number): Outcome {
   const { machine, voice, vg, lv } = growth;
   const extents = roundUp(voice, vg, bytes);
+  const locked = lockedPart(lv);
+  if (locked !== undefined) {
+    return voice.fail(`Can't resize locked logical volume ${vg.name}/${lv.name}${locked}.`);
+  }
   const refusal = refuseOrigin(growth);
   if (refusal !== undefined) return refusal;
   switch (lv.body.kind) {

@@ -5,7 +5,8 @@ import { hasDuplicates, type Machine, vgToChange } from '../machine.ts';
 import { cowSnapshotsOf, type Lv, thinVolumesOf, type Vg } from '../model.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { deactivate, isUnusable, noteSuspension } from './lvchange.ts';
+import { deactivate, isUnusable, noteSuspension, useOf } from './lvchange.ts';
+import { forgetMoves, lockedPart } from './pvmove.ts';
 
 export const lvremoveOptions = { yes: 'flag', select: 'value' } as const;
 
@@ -19,9 +20,13 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   const selection = option(parsed, 'select');
   if (selection !== undefined && !selects(machine, selection, lv)) return voice.end();
   const doomed = [...dependentsOf(lv), lv];
-  const used = doomed.find((candidate) => candidate.users.size > 0);
-  if (used !== undefined) {
-    return voice.fail(`Logical volume ${vgName}/${used.name} contains a filesystem in use.`);
+  const locked = doomed.find((candidate) => lockedPart(candidate) !== undefined);
+  if (locked !== undefined) {
+    return voice.fail(`Can't remove locked logical volume ${vgName}/${locked.name}.`);
+  }
+  for (const candidate of doomed) {
+    const use = useOf(candidate);
+    if (use !== undefined) return voice.fail(use);
   }
   if (mishap === 'left-suspended') {
     lv.isSuspended = lv.isActive;
@@ -84,6 +89,7 @@ export function remove(machine: Machine, lv: Lv): void {
 
 function dropSpare(vg: Vg): void {
   if (vg.spare === undefined || vg.lvs.some((lv) => lv.body.kind === 'pool')) return;
+  forgetMoves(vg, vg.spare);
   releaseSegments(vg.spare.segments);
   vg.spare = undefined;
 }

@@ -1,10 +1,11 @@
-import { allocate, isShortage, type Piece, release } from '../allocate.ts';
+import { allocate, isShortage, occupy, type Piece, release } from '../allocate.ts';
 import { type Arguments, isOutcome } from '../argv.ts';
 import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
 import {
   type Area,
   freeExtentsOf,
   type Lv,
+  type MovePart,
   type Pv,
   pvsOfStrand,
   type Segment,
@@ -13,12 +14,19 @@ import {
   type Vg,
 } from '../model.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { appendSegment } from '../volumes.ts';
 
 export const pvmoveOptions = { interval: 'value' } as const;
 
-/** Moves all extents of a device to others of its group. */
+/** Moves all extents of a device to others of its group, at once. */
 export function pvmove(machine: Machine, parsed: Arguments): Outcome {
+  return beginMove(machine, parsed) ?? finishMove(machine, parsed);
+}
+
+/**
+ * The places are found and taken, and what is on the device is locked. From here on the move is
+ * in the metadata: whoever dies now leaves it for the next pvmove. An answer is a refusal.
+ */
+export function beginMove(machine: Machine, parsed: Arguments): Outcome | undefined {
   const voice = new Voice();
   const [path = ''] = parsed.words;
   const device = machine.device(path);
@@ -31,12 +39,48 @@ export function pvmove(machine: Machine, parsed: Arguments): Outcome {
   if (duplicates !== undefined) return duplicates;
   const pv = vg.pvs.find((candidate) => candidate.uuid === uuid);
   if (pv === undefined) return noSuchPv(path, voice);
+  if (vg.moves.some((move) => move.pv === pv)) return undefined;
   if (freeExtentsOf(pv) === pv.extents) return voice.fail(`No data to move for ${vg.name}.`);
-  const moved = moveAll(vg, pv, voice);
-  if (typeof moved === 'object') return moved;
-  // Once to begin, once for every stretch that arrived, once to end.
-  machine.commit(vg, moved + 2);
-  return voice.say(`${device.path}: Moved: 100.00%`).end();
+  const refusal = planMove(vg, pv, voice);
+  if (refusal !== undefined) return refusal;
+  machine.commit(vg);
+  return undefined;
+}
+
+/** All extents have arrived: the volumes use their new places, the old ones are free. */
+export function finishMove(machine: Machine, parsed: Arguments): Outcome {
+  const [path = ''] = parsed.words;
+  const voice = new Voice();
+  const uuid = machine.device(path)?.label?.pvUuid;
+  const vg = uuid === undefined ? undefined : machine.vgOfPv(uuid);
+  const move = vg?.moves.find((candidate) => candidate.pv.uuid === uuid);
+  if (vg === undefined || move === undefined) {
+    return voice.say(`${path}: No pvmove in progress - already finished or aborted.`).end();
+  }
+  for (const part of move.parts) relocate(part);
+  for (const strand of strandsInOrder(vg)) rejoin(strand);
+  vg.moves = vg.moves.filter((candidate) => candidate !== move);
+  const stretches = move.parts.reduce((sum, part) => sum + part.targets.length, 0);
+  // Once for every stretch that arrived, once to end.
+  machine.commit(vg, stretches + 1);
+  return voice.say(`${path}: Moved: 100.00%`).end();
+}
+
+/** The ending of the name of a part that is being moved; '' for the volume itself. */
+export function lockedPart(lv: Lv): string | undefined {
+  if (lv.vg.moves.length === 0) return undefined;
+  const moving = new Set(lv.vg.moves.flatMap((move) => move.parts.map((part) => part.strand)));
+  return strandsOf(lv).find(({ strand }) => moving.has(strand))?.suffix;
+}
+
+/** Nothing is moved for a strand that is gone: the places taken for it are free again. */
+export function forgetMoves(vg: Vg, strand: Strand): void {
+  vg.moves = vg.moves.map((move) => {
+    for (const part of move.parts.filter((candidate) => candidate.strand === strand)) {
+      for (const { length, area } of part.targets) release(area, length);
+    }
+    return { ...move, parts: move.parts.filter((part) => part.strand !== strand) };
+  });
 }
 
 function noSuchPv(path: string, voice: Voice): Outcome {
@@ -44,11 +88,11 @@ function noSuchPv(path: string, voice: Voice): Outcome {
   return voice.complain("Run `pvmove --help' for more information.").end(3);
 }
 
-type Move = { readonly strand: Strand; readonly segment: Segment; readonly index: number };
+type Source = Omit<MovePart, 'targets'>;
 
-function moveAll(vg: Vg, pv: Pv, voice: Voice): Outcome | number {
-  const moves = movesOf(vg, pv);
-  const pieces = moves.map(
+function planMove(vg: Vg, pv: Pv, voice: Voice): Outcome | undefined {
+  const sources = sourcesOn(vg, pv);
+  const pieces = sources.map(
     ({ segment }): Piece => ({
       length: segment.length / segment.areas.length,
       avoid: new Set(segment.areas.map((area) => area.pv)),
@@ -67,15 +111,18 @@ function moveAll(vg: Vg, pv: Pv, voice: Voice): Outcome | number {
     length,
     area: areas[0] as Area,
   }));
-  for (const { strand, segment, index } of moves) {
-    relocate(strand, segment, index, takeLength(stretches, segment.length / segment.areas.length));
-  }
-  for (const strand of strandsInOrder(vg)) rejoin(strand);
-  return found.stretches.length;
+  for (const { length, area } of stretches) occupy(area, length);
+  for (const { segment } of sources) segment.isMoving = true;
+  const parts = sources.map((source): MovePart => {
+    const { segment } = source;
+    return { ...source, targets: takeLength(stretches, segment.length / segment.areas.length) };
+  });
+  vg.moves.push({ pv, parts });
+  return undefined;
 }
 
 /** Every area on the device, in the order of LVM's metadata: what people see comes first. */
-function movesOf(vg: Vg, pv: Pv): readonly Move[] {
+function sourcesOn(vg: Vg, pv: Pv): readonly Source[] {
   return strandsInOrder(vg).flatMap((strand) =>
     strand.segments.flatMap((segment) => {
       const index = segment.areas.findIndex((area) => area.pv === pv);
@@ -129,18 +176,11 @@ function takeLength(stretches: Stretch[], length: number): readonly Stretch[] {
   return taken;
 }
 
-function relocate(
-  strand: Strand,
-  segment: Segment,
-  index: number,
-  stretches: readonly Stretch[],
-): void {
+function relocate({ strand, segment, index, targets }: MovePart): void {
   const width = segment.areas.length;
   release(segment.areas[index] as Area, segment.length / width);
-  const moving: Strand = { uuid: '', segments: [] };
   let offset = 0;
-  const replacements = stretches.map(({ length, area }): Segment => {
-    appendSegment(moving, length, [area]);
+  const replacements = targets.map(({ length, area }): Segment => {
     const areas = segment.areas.map((old, position) =>
       position === index ? area : { pv: old.pv, extent: old.extent + offset },
     );

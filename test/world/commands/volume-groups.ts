@@ -42,6 +42,7 @@ export function vgcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     pvs: [],
     lvs: [],
     spare: undefined,
+    moves: [],
     isExported: false,
     isReadOnly: false,
     systemId: '',

@@ -1,5 +1,6 @@
 import { cowChunkBytes } from '../commands/cow.ts';
 import { hasActiveThins, isUnusable } from '../commands/lvchange.ts';
+import { lockedPart } from '../commands/pvmove.ts';
 import type { Machine } from '../machine.ts';
 import { metadataAreaOf, metadataFreeOf } from '../metadata-text.ts';
 import {
@@ -13,6 +14,7 @@ import {
   strandExtents,
   thinVolumesOf,
   type Vg,
+  virtualBytes,
 } from '../model.ts';
 import { displayPercent } from '../text.ts';
 import { mappedChunks } from '../thin-map.ts';
@@ -112,7 +114,7 @@ function attributes(machine: Machine, lv: Lv): string {
   return [
     typeLetter(lv),
     lv.isReadOnly ? 'r' : 'w',
-    'i',
+    lockedPart(lv) === '' ? 'I' : 'i',
     '-',
     stateLetter(lv),
     open,
@@ -228,7 +230,7 @@ function originOf(lv: Lv): Lv | undefined {
 }
 
 function originSize(lv: Lv): string {
-  if (lv.body.kind === 'cow') return text(sizeBytes(lv.body.origin));
+  if (lv.body.kind === 'cow') return text(virtualBytes(lv));
   return cowSnapshotsOf(lv).length > 0 ? text(sizeBytes(lv)) : '';
 }
 
