@@ -97,6 +97,7 @@ export class Engine {
     const { noun, volume } = task;
     let failure: OperationError | undefined;
     let last = { step: '', repeats: 0 };
+    const touched = new Set<string>();
     for (let pass = 0; ; pass += 1) {
       assert(pass < limits.passesMax, 'a plan must come to rest');
       await this.#lane(task.vg).rescue();
@@ -104,7 +105,7 @@ export class Engine {
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
       if (decision.kind === 'rest') {
-        if (pass > 0) await this.#tools.host.flush(devicesOf(node, task.vg));
+        await this.#flush(touched, node);
         return { kind: 'settled', status: task.status(node) };
       }
       const step = show(decision.step);
@@ -112,6 +113,7 @@ export class Engine {
       if (failure !== undefined && last.repeats > 0) throw failure;
       if (last.repeats > limits.staleRetriesMax) throw endless(task, decision.step, last.repeats);
       failure = undefined;
+      for (const device of touchedBy(decision.step, node)) touched.add(device);
       try {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
       } catch (error) {
@@ -122,6 +124,12 @@ export class Engine {
     }
   }
 
+  /** What a group left behind on a device must be gone for good, or it rises again. */
+  async #flush(touched: ReadonlySet<string>, node: ObservedNode): Promise<void> {
+    const present = node.devices.filter(({ path }) => touched.has(path)).map(({ path }) => path);
+    if (present.length > 0) await this.#tools.host.flush(present);
+  }
+
   #lane(vg: string): Lane {
     const known = this.#lanes.get(vg);
     if (known !== undefined) return known;
@@ -129,6 +137,12 @@ export class Engine {
     this.#lanes.set(vg, lane);
     return lane;
   }
+}
+
+function touchedBy(step: Step, node: ObservedNode): readonly string[] {
+  if ('devices' in step) return [...step.devices, ...devicesOf(node, step.vg)];
+  if ('device' in step) return [step.device];
+  return devicesOf(node, step.vg);
 }
 
 /** All the steps a plan would take, as far as their effects can be foreseen. Nothing is run. */
