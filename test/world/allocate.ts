@@ -107,7 +107,8 @@ class Attempt {
     if (this.#allocated !== this.#target) {
       const more = Math.floor(((this.#target - this.#allocated) * areas) / multiple);
       return short(
-        `Insufficient suitable allocatable extents for logical volume ${name}: ${more} more required`,
+        `Insufficient suitable allocatable extents for logical volume ${name}: ` +
+          `${more} more required`,
       );
     }
     if (this.#logLeft > 0) {

@@ -121,7 +121,7 @@ test('a process that dies hears nothing more, and what it started goes on', asyn
   }
 });
 
-test('a device is emptied while others work, and a killed move waits for the next one', async () => {
+test('a device is emptied while others work; a killed move waits for the next one', async () => {
   const { world, host } = setUp();
   const move = change('lvm pvmove --interval 1 /dev/sda');
   await run(world, host, create);
@@ -156,7 +156,7 @@ test('a power cut ends every command with or without its effect, never later', a
     assert.equal(world.lv('vg1', 'v') !== undefined, isThere, `SEED=${seed}`);
     assert.equal((await look(world, world.host())).vgs.length, 1);
   }
-  assert.deepEqual([...outcomes].toSorted(), [false, true]);
+  assert.equal(outcomes.size, 2);
 });
 
 test('changes of one group wait for each other, and reports wait for changes', async () => {

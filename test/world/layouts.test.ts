@@ -33,7 +33,8 @@ const thickLayouts: readonly Layout[] = [
 ];
 
 for (const layout of thickLayouts) {
-  test(`a ${JSON.stringify(layout, plainNumbers)} volume takes and shows what it should`, async () => {
+  const name = JSON.stringify(layout, plainNumbers);
+  test(`a volume ${name} takes and shows what it should`, async () => {
     const story = await start();
     const before = await story.look();
     await story.step({

@@ -70,7 +70,8 @@ $ lvm lvchange --activate y --ignoreactivationskip vg1/snap
   ],
   [
     'pools and what is in them',
-    `$ lvm lvcreate --yes --type thin-pool --size 104857600b --chunksize 131072b --poolmetadatasize 8388608b --name pool vg1
+    `$ lvm lvcreate --yes --type thin-pool --size 100m --chunksize 128k \
+--poolmetadatasize 8m --name pool vg1
 +  Thin pool volume with chunk size 128.00 KiB can address at most 31.75 TiB of data.
 +  Logical volume "pool" created.
 0
@@ -78,9 +79,11 @@ $ lvm lvcreate --yes --type thin --virtualsize 104857600b --thinpool pool --name
 +  Logical volume "t1" created.
 0
 $ lvm lvcreate --yes --snapshot --name t1s --setactivationskip n --permission r vg1/t1
-!  WARNING: Sum of all thin volume sizes (200.00 MiB) exceeds the size of thin pool vg1/pool (100.00 MiB).
+!  WARNING: Sum of all thin volume sizes (200.00 MiB) exceeds the size of \
+thin pool vg1/pool (100.00 MiB).
 +  WARNING: You have not turned on protection against thin pools running out of space.
-+  WARNING: Set activation/thin_pool_autoextend_threshold below 100 to trigger automatic extension of thin pools before they get full.
++  WARNING: Set activation/thin_pool_autoextend_threshold below 100 to trigger \
+automatic extension of thin pools before they get full.
 +  Logical volume "t1s" created.
 0
 $ lvm lvextend --poolmetadatasize 4194304b vg1/pool

@@ -87,7 +87,7 @@ export function poolUsedChunks(pool: Lv): number {
   return usedBlocks(thinVolumesOf(pool).map(mapOf));
 }
 
-/** Before a chunk of an origin changes its old content goes to the snapshot, while there is room. */
+/** Before a chunk of an origin changes, its old content goes to the snapshot while it fits. */
 function keepOld(snapshot: Lv, range: Range): void {
   const { body } = snapshot;
   if (body.kind !== 'cow' || body.isInvalid) return;

@@ -22,7 +22,8 @@ export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
   const free = freeExtents(vg);
   if (extents > free) {
     return voice.fail(
-      `Volume group "${vg.name}" has insufficient free space (${free} extents): ${extents} required.`,
+      `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
+        `${extents} required.`,
     );
   }
   const duplicates = refuseDuplicates(machine, vg, voice);

@@ -158,7 +158,8 @@ function createThick(creation: Creation, type: LvType): Outcome {
   const free = freeExtents(vg);
   if (extents > free) {
     return voice.fail(
-      `Volume group "${vg.name}" has insufficient free space (${free} extents): ${extents} required.`,
+      `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
+        `${extents} required.`,
     );
   }
   const duplicates = refuseDuplicates(machine, vg, voice);

@@ -54,7 +54,8 @@ function refuseIncomplete(machine: Machine, lv: Lv, voice: Voice): Outcome | und
   const { vg, body } = lv;
   const aborting = (name: string) =>
     voice.complain(
-      `Aborting.  LV ${vg.name}/${name} is incomplete and --activationmode partial was not specified.`,
+      `Aborting.  LV ${vg.name}/${name} is incomplete and --activationmode partial ` +
+        'was not specified.',
     );
   if (body.kind === 'cow' && lv.isActive && isUnusable(machine, lv)) {
     aborting(lv.name);
