@@ -129,6 +129,8 @@ for (const suite of suites) {
     assertIs(observed(suite, mounted), { mountPoints: ['/run/a b'], fileSystem: 'ext4' });
     const lv = observed(suite, '/dev/mapper/data-one');
     assertIs(lv, { type: 'lvm', mountPoints: ['/run/lv'], fileSystem: 'ext4' });
+    const bound = diskOf(suite, 'lsblk-devices', 'f');
+    assertIs(observed(suite, bound), { mountPoints: ['/run/bound'] });
   });
 
   test(`${suite}: what stands on a disk is its holder`, () => {

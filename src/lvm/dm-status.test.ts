@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readRecorded, type Suite, suites } from '../../test/fixtures/recorded.ts';
 import { parseRaidHealth, parseThinPoolHealth } from './dm-status.ts';
 
 /** As a 7.2 kernel printed them. */
@@ -62,5 +63,54 @@ for (const text of [
   test(`refuses to read ${text}`, () => {
     const parse = text.includes('raid1') ? parseRaidHealth : parseThinPoolHealth;
     assert.throws(() => parse(text), { name: 'OperationError' });
+  });
+}
+
+function outputOf(suite: Suite, name: string): string {
+  return readRecorded(suite, name).stdout;
+}
+
+for (const suite of suites) {
+  test(`${suite}: a host without pools and RAIDs has none`, () => {
+    assert.deepEqual(parseThinPoolHealth(outputOf(suite, 'pools-blank')), []);
+    assert.deepEqual(parseRaidHealth(outputOf(suite, 'raids-blank')), []);
+  });
+
+  const pools = {
+    layouts: { state: 'rw', dataPercent: 25, needsCheck: false },
+    full: { state: 'out_of_data_space', dataPercent: 100, needsCheck: false },
+    'metadata-full': { state: 'ro', dataPercent: 0, metadataPercent: 100 },
+  };
+  for (const [name, expected] of Object.entries(pools)) {
+    test(`${suite}: the recorded pool of "${name}" is read as what it is`, () => {
+      const [pool, ...others] = parseThinPoolHealth(outputOf(suite, `pools-${name}`));
+      assert.equal(others.length, 0);
+      assert.equal(pool?.name, 'data-pool-tpool');
+      assert.deepEqual({ ...pool, ...expected }, pool);
+    });
+  }
+
+  const raids = {
+    syncing: ['aa', 'resync'],
+    degraded: ['AD', 'idle'],
+    'failed-leg': ['DA', 'idle'],
+  };
+  for (const [name, [devices, action]] of Object.entries(raids)) {
+    test(`${suite}: the recorded RAID of "${name}" is read as what it is`, () => {
+      const [raid] = parseRaidHealth(outputOf(suite, `raids-${name}`));
+      assert.deepEqual([raid?.name, raid?.devices, raid?.action], ['data-mirror', devices, action]);
+    });
+  }
+
+  test(`${suite}: every recorded RAID layout is in sync, with all of its devices`, () => {
+    const found = parseRaidHealth(outputOf(suite, 'raids-layouts'));
+    const counts = found.map(({ name, devices }) => [name.replace('data-', ''), devices.length]);
+    assert.deepEqual(Object.fromEntries(counts), {
+      ...{ raid1: 2, 'raid1--three': 3, raid10: 4, raid4: 3, raid5: 3, raid6: 5 },
+    });
+    for (const raid of found) {
+      assert.match(raid.devices, /^A+$/);
+      assert.deepEqual([raid.syncPercent, raid.action], [100, 'idle']);
+    }
   });
 }

@@ -78,6 +78,8 @@ const groups: readonly (readonly [string, Partial<ObservedVg>])[] = [
   ['pulled', { isPartial: true }],
   ['dead-disk', { isPartial: true }],
   ['raid-leg-back', { isPartial: false }],
+  ['lost-device', { isPartial: true, lvs: [] }],
+  ['lost-device-dropped', { isPartial: false, lvs: [] }],
   ['steps', { isPartial: false, tags: ['quarry', 'quarry.class=ssd/1:a!20.b'], lockType: '' }],
 ];
 
@@ -98,6 +100,15 @@ const volumes: readonly (readonly [string, string, Partial<ObservedLv>])[] = [
   // LVM hides the volume that moves the extents, and the moved one keeps its layout.
   ['evacuating', 'one', { kind: 'linear', isActive: true, sizeBytes: mebibytes(128) }],
   ['killed-create-lv', 'one', { isActive: false, tags: ['quarry', 'quarry.pending'] }],
+  ['killed-create-raid1', 'whole', { kind: 'raid1', isActive: false, isInternal: false }],
+  [
+    'killed-create-raid1',
+    'whole_rmeta_0',
+    { isInternal: true, tags: ['quarry', 'quarry.pending'] },
+  ],
+  ['killed-create-raid1', 'whole_rmeta_1', { isInternal: true }],
+  // Nothing tells that this was to become a part of our pool.
+  ['killed-create-thin-pool', 'lvol0', { kind: 'linear', isInternal: false, tags: [] }],
   // The metadata has grown, the suspended device has not: LVM cannot tell its state.
   ['killed-extend-lv', 'one', { isActive: false, sizeBytes: mebibytes(32) }],
 ];
@@ -217,6 +228,10 @@ for (const suite of suites) {
   test(`${suite}: a volume that could not be activated is taken back by lvm`, () => {
     const names = vgOf(suite, 'dm-name-taken').lvs.map((lv) => lv.name);
     assert.deepEqual(names, ['copy', 'one']);
+  });
+
+  test(`${suite}: removing a half-made RAID takes its parts along`, () => {
+    assert.deepEqual(vgOf(suite, 'half-made-removed').lvs, []);
   });
 
   test(`${suite}: every recorded look at a host is readable, and half of it never is`, () => {
