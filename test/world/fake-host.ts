@@ -1,4 +1,3 @@
-import { OperationError } from '../../src/base/failures.ts';
 import type { DeviceLink, Host, Running, Signal } from '../../src/engine/ports.ts';
 import type { Command } from '../../src/lvm/command.ts';
 import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
@@ -46,12 +45,6 @@ export class FakeHost implements Host {
 
   start(command: Command, signal?: Signal): Running {
     if (this.#isDead) return { result: never(), gone: never() };
-    if (signal?.aborted === true) {
-      const message = `${command.argv.join(' ')}: the caller stopped waiting before it started`;
-      const result = Promise.reject(new OperationError('Cancelled', message));
-      result.catch(() => undefined);
-      return { result, gone: Promise.resolve() };
-    }
     const running = this.#processes.start(command, signal, () => this.die());
     return { result: this.#whileAlive(running.result), gone: this.#whileAlive(running.gone) };
   }

@@ -45,6 +45,39 @@ test('an aborted change goes on; only the wait ends', async () => {
   assert.notEqual(world.lv('vg1', 'v'), undefined);
 });
 
+test('a change that nobody waits for from the start is made all the same', async () => {
+  const { world, host } = setUp();
+  const running = host.start(create, AbortSignal.abort());
+  await assert.rejects(running.result, OperationError);
+  await world.clock.run(running.gone);
+  assert.notEqual(world.lv('vg1', 'v'), undefined);
+});
+
+test('a program that is not there cannot be started', async () => {
+  const { world, host } = setUp();
+  world.faults.next('lvcreate', { kind: 'absent' });
+  const running = host.start(create);
+  await assert.rejects(
+    running.result,
+    (error) => error instanceof OperationError && error.code === 'CommandNotFound',
+  );
+  await running.gone;
+});
+
+test('a look that was killed while it waited for a lock blocks nobody', async () => {
+  const { world, host } = setUp();
+  world.faults.next('lvcreate', { kind: 'slow', ms: 5_000 });
+  const first = host.start(create);
+  await world.clock.advance(1);
+  const patience = new AbortController();
+  const waiting = host.start(lookHost, patience.signal);
+  await world.clock.advance(10);
+  patience.abort();
+  await assert.rejects(world.clock.run(waiting.result), OperationError);
+  await world.clock.run(first.gone);
+  assert.equal((await run(world, host, extend)).exitCode, 0);
+});
+
 test('an aborted look is killed and gone soon', async () => {
   const { world, host } = setUp();
   world.faults.next('fullreport', { kind: 'hang' });

@@ -24,6 +24,8 @@ export type Fault =
   /** A signal ends it, before or after its effect. */
   | { readonly kind: 'killed'; readonly when: 'before' | 'after'; readonly mishap?: Mishap }
   | { readonly kind: 'locked' }
+  /** There is no such program on this machine. */
+  | { readonly kind: 'absent' }
   /** A report that is cut off, or that is no report at all. */
   | { readonly kind: 'garbage'; readonly stdout?: string }
   /** Never ends by itself: a disk that does not answer. `Faults.release` lets it go on. */
@@ -121,6 +123,8 @@ export class Faults {
       }
       case 'locked':
         return command.argv[0] === 'lvm' && changes ? { kind } : undefined;
+      case 'absent':
+        return { kind };
       case 'garbage':
         return changes ? undefined : { kind };
       case 'hang':

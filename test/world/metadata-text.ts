@@ -176,6 +176,17 @@ export function metadataRoomOf(vg: Vg): number {
 }
 
 export function metadataFreeOf(vg: Vg): number {
-  const used = Math.ceil(metadataText(vg).length / 512) * 512;
+  const used = Math.ceil(writtenLength(vg) / 512) * 512;
   return Math.max(0, Math.floor((metadataRoomOf(vg) - used) / 512) * 512);
+}
+
+const written = new WeakMap<Vg, { readonly sequence: number; readonly length: number }>();
+
+/** Nothing changes without a new sequence number, and looks are far more frequent than changes. */
+function writtenLength(vg: Vg): number {
+  const known = written.get(vg);
+  if (known?.sequence === vg.sequence) return known.length;
+  const { length } = metadataText(vg);
+  written.set(vg, { sequence: vg.sequence, length });
+  return length;
 }

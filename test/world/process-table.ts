@@ -110,6 +110,10 @@ class Process implements Running {
     const { command, fault } = this.#start;
     this.#watch(signal);
     const lock = lockOf(command.argv);
+    if (fault?.kind === 'absent') {
+      this.#endUnstarted();
+      return;
+    }
     if (fault?.kind === 'hang') {
       this.#faults.whenReleased(() => this.#work());
       return;
@@ -127,6 +131,13 @@ class Process implements Running {
       this.#lock = lock;
       this.#work();
     });
+  }
+
+  #endUnstarted(): void {
+    this.#state = 'ended';
+    const message = `${this.argv[0]} cannot be started: ENOENT`;
+    this.#settled.reject(new OperationError('CommandNotFound', message));
+    this.#ended.resolve();
   }
 
   /** The power goes. Whoever waited for the result is gone too. */

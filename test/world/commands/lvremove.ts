@@ -40,10 +40,9 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   }
   const incomplete = refuseIncomplete(machine, lv, voice);
   if (incomplete !== undefined) return incomplete;
-  // An origin goes to sleep with its snapshots first; a sleeping snapshot is one commit less.
   if (cowSnapshotsOf(lv).length > 0) deactivate(lv);
   for (const candidate of doomed) {
-    remove(machine, candidate);
+    remove(machine, candidate, { isAlone: candidate === lv });
     voice.say(`Logical volume "${candidate.name}" successfully removed.`);
   }
   return voice.end();
@@ -64,7 +63,7 @@ function refuseIncomplete(machine: Machine, lv: Lv, voice: Voice): Outcome | und
   if (body.kind === 'thin' && isUnusable(machine, body.pool)) {
     // The volume is gone from the metadata by the time its pool cannot be told.
     const { pool } = body;
-    remove(machine, lv);
+    remove(machine, lv, { isAlone: true });
     aborting(`${pool.name}_tmeta`);
     voice.complain(`Failed to suspend ${vg.name}/${pool.name} with queued messages.`);
     return voice.fail(`Failed to update thin pool ${vg.name}/${pool.name}.`);
@@ -78,10 +77,11 @@ function dependentsOf(lv: Lv): readonly Lv[] {
   return cowSnapshotsOf(lv);
 }
 
-export function remove(machine: Machine, lv: Lv): void {
+/** A snapshot that goes alone is first taken off its origin, which is a change of its own. */
+function remove(machine: Machine, lv: Lv, how: { readonly isAlone: boolean }): void {
   const { vg } = lv;
-  const isActiveCow = lv.body.kind === 'cow' && lv.isActive;
-  const commits = isActiveCow || lv.body.kind === 'thin' ? 2 : 1;
+  const isTakenOff = lv.body.kind === 'cow' && how.isAlone;
+  const commits = isTakenOff || lv.body.kind === 'thin' ? 2 : 1;
   machine.recordLv('lvremove', lv);
   machine.drop(lv);
   dropSpare(vg);
