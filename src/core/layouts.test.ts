@@ -96,8 +96,9 @@ test('only layouts that need no metadata of their own can be active on several n
   );
 });
 
-test('every layout has snapshots, and copies exactly where they are CoW', () => {
+test('every layout grows online, has snapshots, and copies exactly where they are CoW', () => {
   for (const can of Object.values(layouts)) {
+    assert.equal(can.growOnline, true);
     assert.equal(can.clone, can.snapshots === 'thin' ? 'instant' : 'copy');
     assert.equal(can.growWithSnapshots, can.snapshots === 'thin');
   }

@@ -16,6 +16,7 @@ import {
 } from '../../test/samples/observed.ts';
 import { sampleSteps } from '../../test/samples/steps.ts';
 import { bytes, MiB, times } from '../base/bytes.ts';
+import { limits } from '../base/limits.ts';
 import { geometryOf, type Layout, physicalExtents } from './layouts.ts';
 import type { ObservedHost, ObservedVg } from './observed.ts';
 import { foreseen, isForeseen, predict } from './predict.ts';
@@ -199,7 +200,8 @@ test('a group is foreseen with what its devices leave beside the metadata', () =
   const [vg] = vgs;
   assert.ok(vg !== undefined && isForeseen(vg.uuid));
   assert.deepEqual([vg.name, vg.tags, vg.lvs], ['vg2', ['lvms'], []]);
-  assert.ok(vg.sizeBytes < disk.sizeBytes && vg.sizeBytes > disk.sizeBytes - 32n * MiB);
+  const most = disk.sizeBytes - limits.vgMetadataBytes - MiB;
+  assert.ok(vg.sizeBytes <= most && vg.sizeBytes > most - vg.extentSizeBytes);
   assert.equal(vg.sizeBytes % vg.extentSizeBytes, 0n);
   assert.equal(vg.freeBytes, vg.sizeBytes);
 });
@@ -237,6 +239,15 @@ test('a step is stale in the world it is foreseen to make, where doing it twice 
     const step = sampleSteps[kind];
     assert.notEqual(staleReason(step, predict(world(), step)), undefined, kind);
   }
+});
+
+test('a step on what is not there is foreseen to change nothing', () => {
+  const before = world({ lvs: [] });
+  for (const kind of ['extend-lv', 'extend-thin-pool', 'activate-lv', 'remove-lv'] as const) {
+    assert.deepEqual(predict(before, sampleSteps[kind]), before, kind);
+  }
+  const elsewhere = { ...sampleSteps['evacuate-pv'], pvUuid: 'other' };
+  assert.deepEqual(predict(before, elsewhere), before);
 });
 
 test('what LVM has not yet named is never mistaken for an identity of LVM', () => {

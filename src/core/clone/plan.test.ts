@@ -342,6 +342,14 @@ const refusals: readonly Row[] = [
     'VolumeLost',
     /c1 was u1/,
   ],
+  ['needs its group', wanted(), hostOf(), 'VolumeGroupMissing', /vg1/],
+  [
+    'in a pool that was ready and is gone is not made anew either',
+    thinly({ uuid: 'u1', sizeBytes: small }),
+    thinHost(sampleThin()),
+    'VolumeLost',
+    /c1 was u1/,
+  ],
   [
     'is not complete because a user’s snapshot has the name its copy needs',
     wanted(),
