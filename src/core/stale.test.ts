@@ -15,7 +15,8 @@ import { needsLook, staleReason } from './stale.ts';
 import { isLong, type Step, type StepKind } from './step.ts';
 
 const lvs = [sampleLv(), samplePool(), sampleCow()];
-const world = (given: Partial<ObservedVg> = {}) => hostOf(sampleVg({ lvs, ...given }));
+const pvs = [samplePv(), samplePv({ device: '/dev/sdb' })];
+const world = (given: Partial<ObservedVg> = {}) => hostOf(sampleVg({ lvs, pvs, ...given }));
 const all = Object.values<Step>(sampleSteps);
 const inVg = all.filter((step) => 'vgUuid' in step);
 

@@ -233,6 +233,12 @@ refusesEach([
     remedy: /two copies/,
   },
   {
+    title: 'half a mirror',
+    file: withClass({ raid: { type: 'raid1', mirrors: 1.5 } }),
+    field: 'deviceClasses[0].raid.mirrors',
+    remedy: /whole number/,
+  },
+  {
     title: 'too many mirrors',
     file: withClass({ raid: { type: 'raid1', mirrors: 11 } }),
     field: 'deviceClasses[0].raid.mirrors',
