@@ -1,3 +1,4 @@
+import { OperationError } from '../../src/base/failures.ts';
 import type { DeviceLink, Host, Running, Signal } from '../../src/engine/ports.ts';
 import type { Command } from '../../src/lvm/command.ts';
 import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
@@ -83,9 +84,13 @@ export class FakeHost implements Host {
     });
   }
 
-  /** The fake's disks have no cache that a power cut could empty. */
-  async flush(): Promise<void> {
+  async flush(devices: readonly string[]): Promise<void> {
     await this.#shortly();
+    const gone = devices.find((path) => this.#machine.device(path)?.isBroken ?? true);
+    if (gone !== undefined) {
+      throw new OperationError('DeviceFailed', `${gone} cannot be flushed: ENXIO`);
+    }
+    this.#machine.caches?.flush(devices);
   }
 
   #procFile(path: string): string | undefined {

@@ -192,6 +192,26 @@ test('a power cut ends every command with or without its effect, never later', a
   assert.equal(outcomes.size, 2);
 });
 
+test('only what was flushed lives through a power cut for certain', async () => {
+  const flushed = new Set<number>();
+  const unflushed = new Set<number>();
+  for (let seed = 0; seed < 20; seed += 1) {
+    const world = fakeWorld({ seed, hasVolatileCaches: true });
+    const host = world.host();
+    const paths = ['/dev/sda', '/dev/sdb'];
+    const group = change(`lvm vgcreate --metadatasize 16777216b vg1 ${paths.join(' ')}`);
+    await run(world, host, group);
+    await world.clock.run(host.flush(paths));
+    await run(world, host, create);
+    if (seed % 2 === 0) await world.clock.run(host.flush(paths));
+    world.cutPower();
+    const { vgs } = await look(world, world.host());
+    (seed % 2 === 0 ? flushed : unflushed).add(vgs[0]?.lvs.length ?? -1);
+  }
+  assert.deepEqual([...flushed], [1]);
+  assert.equal(unflushed.size, 2);
+});
+
 test('changes of one group wait for each other, and reports wait for changes', async () => {
   const { world, host } = setUp();
   world.faults.next('lvcreate', { kind: 'slow', ms: 5_000 });

@@ -1,4 +1,5 @@
 import { releaseSegments } from './allocate.ts';
+import type { DiskCaches } from './caches.ts';
 import type { Chance } from './chance.ts';
 import type { FakeClock } from './clock.ts';
 import { holdsData } from './content.ts';
@@ -13,6 +14,8 @@ export class Machine {
   readonly devices: Device[];
   vgs: Vg[] = [];
   readonly destroyed: Destruction[] = [];
+  /** Set where disks forget in a power cut what was not flushed. */
+  caches: DiskCaches | undefined;
   /** What runs right now, for the notes LVM keeps. */
   commandLine = '';
   /** How long initial RAID synchronisation takes for each GiB. */

@@ -1,4 +1,5 @@
 import { Admin } from './admin.ts';
+import { DiskCaches } from './caches.ts';
 import { Chance } from './chance.ts';
 import { FakeClock } from './clock.ts';
 import { activate, isUnusable } from './commands/lvchange.ts';
@@ -17,6 +18,8 @@ export type WorldSpec = {
   readonly devices?: readonly DeviceSpec[];
   /** Text files the host can read. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Disks forget in a power cut what was not flushed. */
+  readonly hasVolatileCaches?: boolean;
   /** Shared by several machines of one world. */
   readonly clock?: FakeClock;
 };
@@ -39,6 +42,7 @@ export class FakeWorld {
     this.clock = spec.clock ?? new FakeClock(this.chance.fork());
     const devices = makeDevices(spec.devices ?? plainDisks(4), this.chance.fork());
     this.machine = new Machine({ clock: this.clock, chance: this.chance.fork(), devices });
+    if (spec.hasVolatileCaches === true) this.machine.caches = new DiskCaches(this.machine);
     this.faults = new Faults(this.chance.fork());
     this.processes = new ProcessTable(this.machine, this.faults);
     this.admin = new Admin(this.machine);
@@ -99,6 +103,7 @@ export class FakeWorld {
   cutPower(options: { readonly autoActivate: boolean } = { autoActivate: true }): void {
     for (const host of this.#hosts) host.die();
     this.processes.cutPower();
+    this.machine.caches?.lose(this.chance);
     for (const lv of this.machine.vgs.flatMap((vg) => vg.lvs)) {
       lv.users.clear();
       lv.isActive = false;
