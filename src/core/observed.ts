@@ -88,6 +88,8 @@ export type Signatures =
 export type LvmLabel =
   | { readonly kind: 'none' }
   | { readonly kind: 'orphan'; readonly pvUuid: string }
+  /** A vgcreate of ours was cut off on it: marked as used, but no group was ever written. */
+  | { readonly kind: 'half-made'; readonly pvUuid: string }
   | { readonly kind: 'member'; readonly pvUuid: string; readonly vg: string }
   | { readonly kind: 'unknown'; readonly why: string };
 

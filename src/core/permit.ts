@@ -94,7 +94,9 @@ function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Bloc
     return no('DeviceHoldsData', device.path, `it is not a partition of ${disk.path}`);
   }
   if (!isNamed) return no('DeviceHoldsData', device.path, 'its path is not named');
-  if (!selector.forceWipe) return no('DeviceHoldsData', device.path, 'wiping was not allowed');
+  if (!selector.forceWipe && !isOurUnfinishedWork(device)) {
+    return no('DeviceHoldsData', device.path, 'wiping was not allowed');
+  }
   const uses = inUseReasons(device).filter(
     (use) => use.reason !== 'has-holders' || !isPartitionedDisk(device),
   );
@@ -105,6 +107,13 @@ function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Bloc
     return no('DeviceHoldsData', device.path, 'it carries an LVM label that is not an orphan');
   }
   return undefined;
+}
+
+/** The label of a vgcreate that was cut off, and nothing beside it. */
+function isOurUnfinishedWork({ label, signatures, fileSystem, partitionTable }: ObservedDevice) {
+  if (label.kind !== 'half-made' || signatures.kind !== 'found') return false;
+  const isLvm = (type: string) => type === 'LVM2_member' || type === '';
+  return signatures.types.every(isLvm) && isLvm(fileSystem) && partitionTable === '';
 }
 
 function isPartitionedDisk(device: ObservedDevice): boolean {

@@ -9,6 +9,7 @@ import {
   parseMounts,
   parseSwaps,
 } from '../lvm/devices.ts';
+import { isHalfMade, lookHeaders, unknownGroup } from '../lvm/headers.ts';
 import {
   linksDirectory,
   lookBlockDevices,
@@ -48,6 +49,7 @@ async function commonFacts(host: Host, signal?: Signal): Promise<DeviceFacts> {
     backingFiles: parseLoopDevices((await read(host, lookLoopDevices, signal)).stdout),
     labels: parseLabels((await read(host, lookLabels, signal)).stdout),
     signatures: new Map(),
+    halfMade: new Set(),
     exclusive: new Map(),
   };
 }
@@ -64,7 +66,22 @@ async function observeDevice(
   const isRuledOut = unfitReasons(unprobed).some((exclusion) => exclusion.reason !== 'has-holders');
   if (isRuledOut) return unprobed;
   const signatures = new Map([[device.path, await probe(host, device.path, signal)]]);
-  return assembleDevice(device, { ...facts, exclusive, signatures });
+  const halfMade = await findHalfMade(host, device, facts, signal);
+  return assembleDevice(device, { ...facts, exclusive, signatures, halfMade });
+}
+
+/** Its headers are read only where LVM says "used", and cannot say by whom. */
+async function findHalfMade(
+  host: Host,
+  { path, kernelPath }: BlockDevice,
+  facts: DeviceFacts,
+  signal?: Signal,
+): Promise<ReadonlySet<string>> {
+  const names = [path, kernelPath];
+  const row = facts.labels.find(({ device }) => names.includes(device));
+  if (row?.vg !== unknownGroup) return new Set();
+  const { exitCode, stdout } = await host.start(lookHeaders(path), signal).result;
+  return exitCode === 0 && isHalfMade(stdout) ? new Set([path]) : new Set();
 }
 
 /** One disk that hangs or gives no answer must not hide all the others. */

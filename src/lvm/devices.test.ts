@@ -22,6 +22,7 @@ const noFacts: DeviceFacts = {
   backingFiles: new Map(),
   labels: [],
   signatures: new Map(),
+  halfMade: new Set(),
   exclusive: new Map(),
 };
 

@@ -1,4 +1,5 @@
 import type { LvmLabel, ObservedDevice, Signatures } from '../core/observed.ts';
+import { unknownGroup } from './headers.ts';
 import {
   flag,
   optionalText,
@@ -25,6 +26,8 @@ export type DeviceFacts = {
   readonly backingFiles: ReadonlyMap<string, string>;
   readonly labels: readonly LabelRow[];
   readonly signatures: ReadonlyMap<string, Signatures>;
+  /** Devices on which a vgcreate of ours was cut off, proven by their headers. */
+  readonly halfMade: ReadonlySet<string>;
   readonly exclusive: ReadonlyMap<string, ObservedDevice['exclusiveOpen']>;
 };
 
@@ -91,12 +94,16 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
     partitionTable: device.type === 'part' ? '' : device.partitionTable,
     backingFile: facts.backingFiles.get(kernelPath) ?? '',
     signatures: facts.signatures.get(device.path) ?? unknown('it was not probed'),
-    label: labelOf(allNames, facts.labels),
+    label: labelOf(allNames, facts.labels, facts.halfMade.has(device.path)),
     exclusiveOpen: facts.exclusive.get(device.path) ?? 'unknown',
   };
 }
 
-function labelOf(names: readonly string[], labels: readonly LabelRow[]): LvmLabel {
+function labelOf(
+  names: readonly string[],
+  labels: readonly LabelRow[],
+  isHalfMade: boolean,
+): LvmLabel {
   const rows = labels.filter((row) => names.includes(row.device));
   const [row] = rows;
   if (row === undefined) return unknown('LVM did not look at it');
@@ -107,6 +114,11 @@ function labelOf(names: readonly string[], labels: readonly LabelRow[]): LvmLabe
   if (pvUuid === '') return { kind: 'none' };
   if (labels.filter((candidate) => candidate.pvUuid === pvUuid).length > 1) {
     return unknown(`another device carries the same PV ${pvUuid}`);
+  }
+  if (vg === unknownGroup) {
+    return isHalfMade
+      ? { kind: 'half-made', pvUuid }
+      : unknown('it is marked as used by a volume group that cannot be found');
   }
   return vg === '' ? { kind: 'orphan', pvUuid } : { kind: 'member', pvUuid, vg };
 }

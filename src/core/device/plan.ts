@@ -54,9 +54,8 @@ export function planDevices(
     const [first, ...more] = unfit.length > 0 ? unfit : data;
     if (first === undefined) chosen.push(device);
     else excluded.push({ device, reasons: [first, ...more] });
-    if (desired.selector.forceWipe && isBlockedByContentOnly(device, unfit, data)) {
-      wipeable.push(device);
-    }
+    const mayWipe = desired.selector.forceWipe || isOnlyHalfMade(device, data);
+    if (mayWipe && isBlockedByContentOnly(device, unfit, data)) wipeable.push(device);
   }
   return { chosen, members, wipeable, excluded, missing: missingPaths(desired.selector, node) };
 }
@@ -167,6 +166,14 @@ function ambiguity(device: ObservedDevice, node: ObservedNode): readonly Exclusi
   if (twin === undefined) return [];
   const message = `${twin.path} has the same WWN ${disk.wwn}: two paths to one disk, or a copy`;
   return [{ reason: 'ambiguous', message }];
+}
+
+/** Our own unfinished work is cleared without being told to. */
+function isOnlyHalfMade(device: ObservedDevice, data: readonly Exclusion[]): boolean {
+  return (
+    device.label.kind === 'half-made' &&
+    data.every((exclusion) => exclusion.reason === 'lvm-label-unclear')
+  );
 }
 
 function isBlockedByContentOnly(

@@ -156,6 +156,8 @@ function unclearLabel(device: ObservedDevice): string | undefined {
       return saysLvm ? 'it carries an LVM label that LVM does not show' : undefined;
     case 'unknown':
       return `LVM cannot say what its label is: ${device.label.why}`;
+    case 'half-made':
+      return 'making a volume group on it was cut off';
     case 'member':
       return `it belongs to the volume group ${device.label.vg}`;
   }
