@@ -414,6 +414,11 @@ test('a status tells how far a copy came, and nothing once it is complete', () =
   assert.deepEqual([done.state, done.copiedBytes], ['Ready', undefined]);
 });
 
+test('a clone that makes no sense is refused like a volume that makes none', () => {
+  const request = { name: 'c1', source: 'v1', className: 'fast', sizeBytes };
+  assertBlocked(desiredClone(request, [thickClass()]), 'UnknownDeviceClass', /fast/);
+});
+
 test('a name that leaves no room for the name of its copy is refused at once', () => {
   const name = 'c'.repeat(limits.dmNameLengthMax - 'vg1-'.length - 2);
   const request = { name, source: 'v1', className: '', sizeBytes };

@@ -155,6 +155,12 @@ const rows: readonly Row[] = [
     'rest',
   ],
   [
+    'a thin snapshot whose blocks are all mapped does not grow',
+    thinly(),
+    thinHost(sampleThin(), sampleThin({ name: 's1', tags: ours, dataPercent: 100 })),
+    'rest',
+  ],
+  [
     'a snapshot of another volume is not the one',
     wanted({ source: 'v2' }),
     thickHost(99, v1, taken()),

@@ -97,6 +97,14 @@ for (const [sizeBytes, chunk] of chunks) {
   });
 }
 
+test('a chunk size that somebody chose is used as it is', () => {
+  const host = hostOf(vgWithFree([999]));
+  for (const chunkSizeBytes of [times(KiB, 64), times(KiB, 192), times(MiB, 1)]) {
+    const step = stepOf(planThinPool(wanted({ chunkSizeBytes }), host), 'create-thin-pool');
+    assert.equal(step.chunkSizeBytes, chunkSizeBytes);
+  }
+});
+
 test('a chunk size that somebody chose is refused when it is too small, never changed', () => {
   const host = hostOf(sampleVg({ pvs: [samplePv({ sizeBytes: times(TiB, 100) })] }));
   const chunkSizeBytes = times(KiB, 128);

@@ -193,6 +193,18 @@ const rows: readonly Row[] = [
     /vg1 .*v1/,
   ],
   [
+    'an exported group is not removed',
+    wanted({ presence: 'absent' }),
+    nodeWith({ isExported: true }),
+    'VolumeGroupNotUsable',
+  ],
+  [
+    'of two groups with one name neither is removed',
+    wanted({ presence: 'absent' }),
+    nodeOf([sdb], { vgs: [sampleVg({ pvs: [member] }), sampleVg({ uuid: 'other' })] }),
+    'VolumeGroupAmbiguous',
+  ],
+  [
     "somebody's empty group is not removed",
     wanted({ presence: 'absent' }),
     nodeWith({ tags: [] }),
