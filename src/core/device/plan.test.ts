@@ -24,7 +24,7 @@ test('no device that is in use or holds anything is ever chosen, and all others 
     }),
     runs,
   );
-  assert.ok(taken > runs.numRuns / 2, `the hosts were hopeless: ${taken} devices chosen`);
+  assert.ok(taken > 50, `the hosts were hopeless: ${taken} devices chosen`);
 });
 
 test('every device is chosen or has a reason that a person can read', () => {
@@ -47,16 +47,18 @@ test('every device is chosen or has a reason that a person can read', () => {
   );
 });
 
-test('what may be wiped was named for it, is nobody’s and in nobody’s use', () => {
+test('what may be wiped is wanted, is nobody’s and in nobody’s use', () => {
   let found = 0;
   fc.assert(
     fc.property(generatedNode, generatedVg('vg1'), (node, desired) => {
       const { wipeable, chosen } = planDevices(desired, node, []);
       found += wipeable.length;
       for (const device of wipeable) {
-        assert.ok(desired.selector.forceWipe && isSelected(device, desired), device.path);
+        const isOurs = device.label.kind === 'half-made';
+        assert.ok(isOurs || desired.selector.forceWipe, device.path);
+        assert.ok(isSelected(device, desired), device.path);
         assert.ok(!isUsed(device), device.path);
-        assert.ok(device.label.kind === 'none' || device.label.kind === 'orphan', device.path);
+        assert.ok(!['member', 'unknown'].includes(device.label.kind), device.path);
         assert.ok(!isInGroup(device, node), device.path);
         assert.ok(!chosen.includes(device), 'there is nothing on it to wipe');
         const parts = node.devices.filter((part) => part.type === 'part');

@@ -173,7 +173,7 @@ test('every plan of a volume comes to rest and touches nothing that is not ours'
     }),
     { numRuns: 500 },
   );
-  assert.ok(made > 100, `the worlds were hopeless: ${made} steps`);
+  assert.ok(made > 30, `the worlds were hopeless: ${made} steps`);
 });
 
 type World = Parameters<Parameters<typeof world.map>[0]>[0];
