@@ -264,6 +264,28 @@ refused<'reduce-vg'>({ deed: 'reduce-vg', vg: twoPvs, pv }, [
   ],
 ]);
 
+const missing = samplePv({ device: '[unknown]', isMissing: true });
+const halfMade = sampleVg({ isPartial: true, pvs: [pv, missing] });
+const drop = { deed: 'drop-missing', vg: halfMade, tag: 'lvms', absentPaths: [] } as const;
+
+granted('an empty group of ours, all of whose named devices are here', drop, 'uuid-vg1');
+refused<'drop-missing'>(drop, [
+  ['without the tag', { vg: { ...halfMade, tags: [] } }, 'VolumeGroupForeign', /vg1/],
+  ['with a volume', { vg: { ...halfMade, lvs: [sampleLv()] } }, 'VolumeGroupPartial', /vg1/],
+  [
+    'with a part of a volume',
+    { vg: { ...halfMade, lvs: [sampleLv({ isInternal: true })] } },
+    'VolumeGroupPartial',
+    /vg1/,
+  ],
+  [
+    'while a named device may come back',
+    { absentPaths: ['/dev/sdx'] },
+    'VolumeGroupPartial',
+    /vg1 .*\/dev\/sdx may come back/,
+  ],
+]);
+
 const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: pv.uuid } });
 
 granted('an orphan', { deed: 'remove-pv', pv, device: orphan }, 'pv-/dev/sdb');

@@ -161,6 +161,13 @@ test('a CoW snapshot is foreseen with the size of its origin and its own room', 
   );
 });
 
+test('a thin volume grows without taking anything of its group', () => {
+  const step = { ...sampleSteps['extend-lv'], lv: 't1', lvUuid: 'uuid-t1', sizeBytes: extents(90) };
+  const vg = vgAfter(step);
+  assert.equal(vg.lvs.find((lv) => lv.name === 't1')?.sizeBytes, extents(90));
+  assert.equal(vg.freeBytes, extents(1100));
+});
+
 test('a CoW snapshot grows in room, not in size', () => {
   const step = { ...sampleSteps['extend-lv'], lv: 's1', lvUuid: 'uuid-s1', sizeBytes: extents(30) };
   const vg = vgAfter(step);
@@ -189,6 +196,14 @@ for (const [kind, read, expected] of effects) {
     assert.deepEqual(read(vgAfter(sampleSteps[kind])), expected);
   });
 }
+
+test('a group without what it misses is foreseen whole', () => {
+  const host = world({ isPartial: true, pvs: [used, { ...other, isMissing: true }] });
+  const vg = vgAfter(sampleSteps['drop-missing'], host);
+  assert.equal(vg.isPartial, false);
+  assert.deepEqual(vg.pvs, [used]);
+  assert.equal(vg.sizeBytes, used.sizeBytes);
+});
 
 test('activation is foreseen', () => {
   const host = world({ lvs: [sampleLv({ isActive: false })] });

@@ -378,6 +378,78 @@ test('a label left behind is cleared only where LVM shows an orphan that was nam
   }
 });
 
+const lost = samplePv({ device: '[unknown]', isMissing: true });
+const cutOff = { isPartial: true, pvs: [member, lost] };
+
+test('a group that a power cut left without a device it shall have is made whole', () => {
+  const node = nodeWith(cutOff, [sdb, sdc]);
+  const { steps, end } = follow(node, (view) => plan(paths(['/dev/sdb', '/dev/sdc']), view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['drop-missing', 'extend-vg'],
+  );
+  assertRest(end);
+});
+
+const unmended: readonly (readonly [string, DesiredVg, ObservedNode, FailureCode])[] = [
+  [
+    'a volume is in it',
+    paths(['/dev/sdb']),
+    nodeWith({ ...cutOff, lvs: [sampleLv()] }),
+    'VolumeGroupPartial',
+  ],
+  [
+    'a named device is not here',
+    paths(['/dev/sdb', '/dev/sdx']),
+    nodeWith(cutOff),
+    'VolumeGroupPartial',
+  ],
+  ['no device was named', wanted(), nodeWith(cutOff), 'VolumeGroupPartial'],
+  ['it is not ours', paths(['/dev/sdb']), nodeWith({ ...cutOff, tags: [] }), 'VolumeGroupPartial'],
+  [
+    'it is exported',
+    paths(['/dev/sdb']),
+    nodeWith({ ...cutOff, isExported: true }),
+    'VolumeGroupNotUsable',
+  ],
+  [
+    'another has its name',
+    paths(['/dev/sdb']),
+    nodeOf([sdb], { vgs: [sampleVg(cutOff), sampleVg({ uuid: 'other' })] }),
+    'VolumeGroupAmbiguous',
+  ],
+];
+
+for (const [title, desired, node, code] of unmended) {
+  test(`nothing is dropped from a group that misses a device when ${title}`, () => {
+    assertBlocked(plan(desired, node), code, /vg1/);
+  });
+}
+
+const halfMade = (given: Partial<ObservedDevice> = {}) =>
+  sampleDevice({
+    path: '/dev/sdb',
+    label: { kind: 'half-made', pvUuid: 'u' },
+    signatures: { kind: 'found', types: ['LVM2_member'] },
+    fileSystem: 'LVM2_member',
+    ...given,
+  });
+
+test('what a vgcreate of ours left half made is cleared and taken, without being told to', () => {
+  const { steps, end } = follow(nodeOf([halfMade()]), (view) => plan(paths(['/dev/sdb']), view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['wipe-device', 'create-vg'],
+  );
+  assertRest(end);
+});
+
+test('what is half made is left alone where nobody named it, or something else is on it', () => {
+  assertBlocked(plan(wanted(), nodeOf([halfMade()])), 'NoUsableDevices', /cut off/);
+  const beside = halfMade({ signatures: { kind: 'found', types: ['LVM2_member', 'xfs'] } });
+  assertBlocked(plan(paths(['/dev/sdb']), nodeOf([beside])), 'DeviceNotUsable', /xfs/);
+});
+
 test('a group that is given up leaves no labels on the devices that were named for it', () => {
   const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' } });
   const node = nodeOf([orphan], { orphanPvs: [member] });

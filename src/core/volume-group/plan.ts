@@ -48,7 +48,11 @@ function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): D
 
 function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
   const vg = usableVg(node, desired.name);
-  if (isBlocked(vg)) return planHalfMade(desired, node, choice) ?? vg;
+  if (isBlocked(vg)) {
+    // Not when two groups have the name, or it is exported: then it is not ours to mend.
+    const mend = vg.code === 'VolumeGroupPartial' ? planHalfMade(desired, node, choice) : undefined;
+    return mend ?? vg;
+  }
   if (!vg.tags.includes(desired.ownerTag)) {
     if (desired.adopt === 'named') return rest;
     const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;

@@ -415,4 +415,5 @@ test('a volume that is to go is Absent once it is gone, whoever bears its name t
   const status = volumeStatus(gone, one());
   assert.equal(status.state, 'Absent');
   assert.equal(status.uuid, undefined);
+  assert.equal(volumeStatus(gone, hostOf(sampleVg())).isPending, false);
 });
