@@ -55,11 +55,19 @@ function change(argv: Command['argv']): Command {
 const mib = 1024n ** 2n;
 const metadataBytes = bytes(16n * mib);
 
-/** The next thing to do. `devices` are the disks the sequence may use. */
-export function randomMove(chance: Chance, host: ObservedHost, devices: readonly string[]): Move {
+/**
+ * The next thing to do. `devices` are the disks the sequence may use; sizes are multiplied by
+ * `scale`, so that groups become full sooner.
+ */
+export function randomMove(
+  chance: Chance,
+  host: ObservedHost,
+  devices: readonly string[],
+  scale = 1,
+): Move {
   for (;;) {
     const maker = weighted(chance);
-    const move = maker({ chance, host, devices });
+    const move = maker({ chance, host, devices, scale });
     if (move !== undefined) return move;
   }
 }
@@ -68,6 +76,7 @@ type View = {
   readonly chance: Chance;
   readonly host: ObservedHost;
   readonly devices: readonly string[];
+  readonly scale: number;
 };
 type Maker = (view: View) => Move | undefined;
 
@@ -118,7 +127,7 @@ function extendVg({ chance, host, devices }: View): Move | undefined {
   return step({ kind: 'extend-vg', ...ofVg(vg), devices: [device], metadataBytes });
 }
 
-function createLv({ chance, host }: View): Move | undefined {
+function createLv({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   if (vg === undefined) return undefined;
   return step({
@@ -126,7 +135,7 @@ function createLv({ chance, host }: View): Move | undefined {
     ...ofVg(vg),
     lv: chance.happens(0.9) ? freshName(chance, vg, 'v') : `v${chance.below(20)}`,
     layout: randomLayout(chance),
-    sizeBytes: randomSize(chance),
+    sizeBytes: randomSize(chance, scale),
     tags: ['quarry', 'quarry.pending'],
     options: [],
   });
@@ -149,21 +158,21 @@ function randomLayout(chance: Chance): Layout {
   return layout;
 }
 
-function createPool({ chance, host }: View): Move | undefined {
+function createPool({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   if (vg === undefined || poolsOf(vg).length >= 3) return undefined;
   return step({
     kind: 'create-thin-pool',
     ...ofVg(vg),
     pool: freshName(chance, vg, 'p'),
-    sizeBytes: randomSize(chance),
+    sizeBytes: randomSize(chance, scale),
     chunkSizeBytes: bytes(chance.pick([65_536n, 131_072n, 262_144n])),
     metadataBytes: bytes(chance.pick([4n, 8n, 12n, 16n]) * mib),
     tags: ['quarry'],
   });
 }
 
-function createThin({ chance, host }: View): Move | undefined {
+function createThin({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   if (vg === undefined) return undefined;
   const pool = chance.pick(poolsOf(vg))?.name ?? (chance.happens(0.05) ? 'nopool' : undefined);
@@ -173,7 +182,7 @@ function createThin({ chance, host }: View): Move | undefined {
     ...ofVg(vg),
     lv: freshName(chance, vg, 't'),
     layout: { kind: 'thin', pool },
-    sizeBytes: randomSize(chance),
+    sizeBytes: randomSize(chance, scale),
     tags: ['quarry'],
     options: [],
   });
@@ -194,7 +203,7 @@ function createThinSnapshot({ chance, host }: View): Move | undefined {
   });
 }
 
-function createCowSnapshot({ chance, host }: View): Move | undefined {
+function createCowSnapshot({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   const origin = chance.pick(lvsOf(vg));
   if (vg === undefined || origin === undefined) return undefined;
@@ -204,18 +213,18 @@ function createCowSnapshot({ chance, host }: View): Move | undefined {
     lv: freshName(chance, vg, 's'),
     origin: origin.name,
     originUuid: origin.uuid,
-    reserveBytes: randomSize(chance),
+    reserveBytes: randomSize(chance, scale),
     tags: ['quarry'],
   });
 }
 
-function extendLv({ chance, host }: View): Move | undefined {
+function extendLv({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   const lv = chance.pick(lvsOf(vg));
   if (vg === undefined || lv === undefined) return undefined;
-  const more = chance.happens(0.1) ? bytes(0n) : randomSize(chance);
+  const more = chance.happens(0.1) ? bytes(0n) : randomSize(chance, scale);
   const less = chance.happens(0.05);
-  const sizeBytes = bytes(less ? randomSize(chance) : lv.ownSizeBytes + more);
+  const sizeBytes = bytes(less ? randomSize(chance, scale) : lv.ownSizeBytes + more);
   return step({ kind: 'extend-lv', ...ofVg(vg), lv: lv.name, lvUuid: lv.uuid, sizeBytes });
 }
 
@@ -396,9 +405,9 @@ function freshName(chance: Chance, vg: ObservedVg, letter: string): string {
 }
 
 /** Mostly small, sometimes large, rarely a whole number of extents. */
-function randomSize(chance: Chance) {
+function randomSize(chance: Chance, scale: number) {
   const sectors = chance.happens(0.3)
     ? chance.between(1, 40) * 1024
     : chance.between(256, chance.happens(0.15) ? 200_000 : 30_000);
-  return bytes(BigInt(sectors) * 4096n);
+  return bytes(BigInt(Math.ceil(sectors * scale)) * 4096n);
 }

@@ -21,6 +21,8 @@ export async function record(
     readonly seed: number;
     readonly length: number;
     readonly devices: readonly string[];
+    /** Sizes are multiplied by this. */
+    readonly scale?: number;
     /** Called before every look, e.g. to let udev come to rest. */
     readonly settle?: () => Promise<void>;
   },
@@ -29,7 +31,7 @@ export async function record(
   const entries: Entry[] = [];
   let observed = await look(host);
   for (let index = 0; index < options.length; index += 1) {
-    const move = randomMove(chance, observed, options.devices);
+    const move = randomMove(chance, observed, options.devices, options.scale);
     const { argv, result } = await run(host, move);
     await options.settle?.();
     observed = await look(host);

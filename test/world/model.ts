@@ -106,6 +106,8 @@ export type Area = { readonly pv: Pv; readonly extent: number };
 /** Extents with a device-mapper device of their own: a volume, or a part of one. */
 export type Strand = {
   readonly uuid: string;
+  /** Which was made first: LVM keeps its hidden volumes in this order. */
+  readonly order: number;
   segments: Segment[];
 };
 

@@ -44,7 +44,7 @@ export function columnsOf(shape: Pick<Shape, 'type' | 'stripes'>): number {
 }
 
 export function newStrand(machine: Machine): Strand {
-  return { uuid: machine.chance.lvmUuid(), segments: [] };
+  return { uuid: machine.chance.lvmUuid(), order: machine.nextStamp(), segments: [] };
 }
 
 export function newLv(

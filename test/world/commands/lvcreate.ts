@@ -260,13 +260,18 @@ function plainBody(machine: Machine) {
 
 function raidBody(machine: Machine, shape: Shape, extents: number, vg: Vg): RaidBody {
   const count = shape.stripes * shape.copies + parityOf(shape.type);
-  const strands = () => Array.from({ length: count }, () => newStrand(machine));
+  const images: Strand[] = [];
+  const metas: Strand[] = [];
+  for (let index = 0; index < count; index += 1) {
+    images.push(newStrand(machine));
+    metas.push(newStrand(machine));
+  }
   const fromMs = machine.clock.nowMs();
   const gib = (extents * vg.extentBytes) / 1024 ** 3;
   return {
     kind: 'raid',
-    images: strands(),
-    metas: strands(),
+    images,
+    metas,
     sync: { fromMs, untilMs: fromMs + gib * machine.syncMsPerGiB },
     failed: new Set(),
   };

@@ -14,6 +14,7 @@ import {
   type Vg,
 } from '../model.ts';
 import { type Outcome, Voice } from '../text.ts';
+import { activate, hasActiveThins } from './lvchange.ts';
 
 export const pvmoveOptions = { interval: 'value' } as const;
 
@@ -40,10 +41,17 @@ export function beginMove(machine: Machine, parsed: Arguments): Outcome | undefi
   const pv = vg.pvs.find((candidate) => candidate.uuid === uuid);
   if (pv === undefined) return noSuchPv(path, voice);
   if (vg.moves.some((move) => move.pv === pv)) return undefined;
+  if (!vg.pvs.some((other) => other !== pv && freeExtentsOf(other) > 0)) {
+    return voice.fail('No extents available for allocation.');
+  }
   if (freeExtentsOf(pv) === pv.extents) return voice.fail(`No data to move for ${vg.name}.`);
   const refusal = planMove(vg, pv, voice);
   if (refusal !== undefined) return refusal;
   machine.commit(vg);
+  // The kernel copies, so everything that is moved must be awake; parts of a pool in use are.
+  for (const lv of vg.lvs) {
+    if (lockedPart(lv) !== undefined && !hasActiveThins(lv)) activate(lv);
+  }
   return undefined;
 }
 
@@ -100,7 +108,6 @@ function planMove(vg: Vg, pv: Pv, voice: Voice): Outcome | undefined {
   );
   const extents = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const on = allowedPvs(vg, pv);
-  if (vg.pvs.length === 1) return voice.fail('No extents available for allocation.');
   const found = allocate(vg, { name: '', areas: 1, parity: 0, multiple: 1, extents, on, pieces });
   if (isShortage(found)) {
     voice.complain(on.size === 0 ? "Couldn't allocate areas array." : found.message);
@@ -132,16 +139,11 @@ function sourcesOn(vg: Vg, pv: Pv): readonly Source[] {
 }
 
 function strandsInOrder(vg: Vg): readonly Strand[] {
-  const visible = vg.lvs.flatMap((lv) => strandsOf(lv).filter(({ suffix }) => suffix === ''));
-  const hidden = vg.lvs.flatMap(hiddenStrands);
-  const spare = vg.spare === undefined ? [] : [vg.spare];
-  return [...visible.map(({ strand }) => strand), ...spare, ...hidden];
-}
-
-function hiddenStrands({ body }: Lv): readonly Strand[] {
-  if (body.kind === 'pool') return [body.metadata, body.data];
-  if (body.kind !== 'raid') return [];
-  return body.images.flatMap((image, index) => [image, body.metas[index] as Strand]);
+  const all = vg.lvs.flatMap(strandsOf);
+  const visible = all.filter(({ suffix }) => suffix === '').map(({ strand }) => strand);
+  const parts = all.filter(({ suffix }) => suffix !== '').map(({ strand }) => strand);
+  const hidden = vg.spare === undefined ? parts : [...parts, vg.spare];
+  return [...visible, ...hidden.toSorted((a, b) => a.order - b.order)];
 }
 
 /** The parts of a RAID must not meet on one device: LVM keeps off all devices of such a volume. */

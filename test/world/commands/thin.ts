@@ -30,8 +30,8 @@ export function createThinPool(creation: Creation): Outcome {
   if (isShortage(found)) return voice.fail(found.message);
   const body = {
     kind: 'pool' as const,
-    data: newStrand(machine),
     metadata: newStrand(machine),
+    data: newStrand(machine),
     chunkBytes,
     isOutOfData: false,
     transaction: 0,

@@ -200,7 +200,8 @@ function makePvs(
     label(machine, device, metadataBytes);
     voice.say(`Physical volume "${device.path}" successfully created.`);
   }
-  return devices;
+  // Devices that were labelled before stand first in the group.
+  return [...devices.filter((device) => !fresh.includes(device)), ...fresh];
 }
 
 function refuseLabel(machine: Machine, device: Device, voice: Voice): Outcome | undefined {
