@@ -31,7 +31,11 @@ async function exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown
 async function flushDevice(device: string): Promise<void> {
   try {
     const file = await open(device, constants.O_RDONLY);
-    await file.sync().finally(() => file.close());
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
   } catch (cause) {
     const message = `${device} cannot be flushed: ${(cause as Error).message}`;
     throw new OperationError('DeviceFailed', message, { cause });
