@@ -139,20 +139,18 @@ export { isShortage };
 
 /** LVM keeps the parts of a RAID apart for ever, not only side by side: else it refuses. */
 export function notRedundant(
+  vg: Vg,
   name: string,
   images: readonly Strand[],
   found: Allocation,
 ): { readonly image: string; readonly device: string } | undefined {
-  const taken = new Set<Pv>();
-  for (const [index, image] of images.entries()) {
-    const own = new Set<Pv>([
-      ...pvsOfStrand(image),
-      ...found.stretches.flatMap(({ areas }) => areas[index]?.pv ?? []),
-    ]);
-    for (const pv of own) {
-      if (taken.has(pv)) return { image: `${name}_rimage_${index}`, device: pv.device };
-    }
-    for (const pv of own) taken.add(pv);
+  for (const pv of vg.pvs) {
+    const users = images.flatMap((image, index) => {
+      const isNew = found.stretches.some(({ areas }) => areas[index]?.pv === pv);
+      return isNew || pvsOfStrand(image).has(pv) ? [index] : [];
+    });
+    const [, second] = users;
+    if (second !== undefined) return { image: `${name}_rimage_${second}`, device: pv.device };
   }
   return undefined;
 }

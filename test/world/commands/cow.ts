@@ -1,8 +1,8 @@
 import { refuseDuplicates } from '../machine.ts';
-import { freeExtents, type Lv, sizeBytes, type Vg } from '../model.ts';
+import { type Lv, sizeBytes, type Vg } from '../model.ts';
 import { displaySize, type Outcome } from '../text.ts';
 import { findRoom, growPlain, isShortage, newLv, newStrand, type Shape } from '../volumes.ts';
-import { type Creation, refuseName, settle, wholeExtents } from './lvcreate.ts';
+import { type Creation, refuseFull, refuseName, settle, wholeExtents } from './lvcreate.ts';
 
 export const cowChunkBytes = 4096;
 /** Chunk numbers that fit into one chunk of the snapshot's own metadata. */
@@ -19,13 +19,8 @@ export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
   const extents = cappedExtents(creation, origin);
   const refusal = refuseName(creation);
   if (refusal !== undefined) return refusal;
-  const free = freeExtents(vg);
-  if (extents > free) {
-    return voice.fail(
-      `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
-        `${extents} required.`,
-    );
-  }
+  const full = refuseFull(creation, extents);
+  if (full !== undefined) return full;
   const duplicates = refuseDuplicates(machine, vg, voice);
   if (duplicates !== undefined) return duplicates;
   const shape: Shape = { type: 'linear', stripes: 1, copies: 1, stripeBytes: 0 };

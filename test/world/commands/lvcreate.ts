@@ -155,13 +155,8 @@ function createThick(creation: Creation, type: LvType): Outcome {
         `(${vg.pvs.length})`,
     );
   }
-  const free = freeExtents(vg);
-  if (extents > free) {
-    return voice.fail(
-      `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
-        `${extents} required.`,
-    );
-  }
+  const full = refuseFull(creation, extents);
+  if (full !== undefined) return full;
   const duplicates = refuseDuplicates(machine, vg, voice);
   if (duplicates !== undefined) return duplicates;
   const found = findRoom(vg, name, shape, extents, [], namedPvs(creation));
@@ -170,7 +165,11 @@ function createThick(creation: Creation, type: LvType): Outcome {
   const body = isRaid(shape.type) ? raidBody(machine, shape, extents, vg) : plainBody(machine);
   const lv = newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body });
   const shared = body.kind === 'raid' ? refuseShared(lv, body.images, found, voice) : undefined;
-  if (shared !== undefined) return shared;
+  if (shared !== undefined) {
+    // By the time LVM checks this the volume is in the metadata, and is taken out again.
+    machine.commit(vg, 2);
+    return shared;
+  }
   if (body.kind === 'raid') growRaid(body.images, body.metas, found, columnsOf(shape));
   else growPlain(body.strand, found);
   return settle(creation, lv, isRaid(shape.type) ? 2 : 1);
@@ -182,7 +181,7 @@ export function refuseShared(
   found: Allocation,
   voice: Voice,
 ): Outcome | undefined {
-  const shared = notRedundant(name, images, found);
+  const shared = notRedundant(vg, name, images, found);
   if (shared === undefined) return undefined;
   voice.complain(`LV ${vg.name}/${shared.image} using PV ${shared.device} is not redundant.`);
   return voice.fail(
@@ -214,6 +213,15 @@ export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
 export function refuseName({ machine, vg, name, voice }: Creation): Outcome | undefined {
   if (machine.findLv(vg, name) === undefined) return undefined;
   return voice.fail(`Logical Volume "${name}" already exists in volume group "${vg.name}"`);
+}
+
+export function refuseFull({ vg, voice }: Creation, extents: number): Outcome | undefined {
+  const free = freeExtents(vg);
+  if (extents <= free) return undefined;
+  return voice.fail(
+    `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
+      `${extents} required.`,
+  );
 }
 
 /** A size in extents, rounded the way LVM rounds it and with what it says about that. */

@@ -4,7 +4,7 @@ import { refuseDuplicates } from '../machine.ts';
 import { type Lv, poolBody, strandExtents, thinVolumesOf } from '../model.ts';
 import { displaySize, type Outcome } from '../text.ts';
 import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
-import { type Creation, refuseName, settle, wholeExtents } from './lvcreate.ts';
+import { type Creation, refuseFull, refuseName, settle, wholeExtents } from './lvcreate.ts';
 
 const plain: Shape = { type: 'linear', stripes: 1, copies: 1, stripeBytes: 0 };
 
@@ -19,7 +19,7 @@ export function createThinPool(creation: Creation): Outcome {
   );
   const extents = wholeExtents(creation, 'size');
   const metadata = Math.max(1, wholeExtents(creation, 'poolmetadatasize'));
-  const taken = refuseName(creation);
+  const taken = refuseName(creation) ?? refuseFull(creation, extents);
   if (taken !== undefined) return taken;
   const duplicates = refuseDuplicates(machine, vg, voice);
   if (duplicates !== undefined) return duplicates;
