@@ -28,6 +28,6 @@ const names =
     ? check
     : level === 'test'
       ? [...check, 'host']
-      : [...check, 'host', 'lab', 'cluster'];
+      : [...check, 'host', 'power', 'lab', 'cluster'];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { GiB, MiB, startLab } from '../../lab/index.ts';
+import { GiB, startLab } from '../../lab/index.ts';
 import { differences } from '../world/comparable.ts';
 import { type Entry, record } from '../world/differential.ts';
 import { FakeWorld } from '../world/world.ts';
@@ -8,7 +8,7 @@ import { FakeWorld } from '../world/world.ts';
 /** The same random steps on the fake and on real LVM: where they differ, the fake is wrong. */
 const sequences = { from: 1, to: 12, length: 20 };
 
-const sizes = [GiB, GiB, 2n * GiB, 600n * MiB, GiB];
+const sizes = [GiB, GiB, GiB];
 
 test('random steps give equal reports on the fake and on real LVM', {
   timeout: 1_800_000,

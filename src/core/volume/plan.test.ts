@@ -417,3 +417,15 @@ test('a volume that is to go is Absent once it is gone, whoever bears its name t
   assert.equal(status.uuid, undefined);
   assert.equal(volumeStatus(gone, hostOf(sampleVg())).isPending, false);
 });
+
+test('a RAID that was cut off in the making is removed and made anew, if nobody used it', () => {
+  const raid = { kind: 'raid1', stripes: 2 } as const;
+  const half = sampleLv({ name: 'v1', ...raid, tags: ['quarry', 'quarry.pending'] });
+  const part = sampleLv({ name: 'v1_rmeta_0', tags: [] });
+  const desired = wanted(extents(1), { layout: { kind: 'raid1', mirrors: 1 } });
+  const step = stepOf(planVolume(desired, hostOf(sampleVg({ lvs: [half, part] }))), 'remove-lv');
+  assert.equal(step.lv, 'v1');
+  const used = sampleLv({ ...half, tags: ['quarry'] });
+  const decision = planVolume(desired, hostOf(sampleVg({ lvs: [used, part] })));
+  assert.ok(decision.kind !== 'step' || decision.step.kind !== 'remove-lv');
+});

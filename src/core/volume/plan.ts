@@ -16,7 +16,7 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, isOurs, readTag } from '../tags.ts';
+import { copyingTag, copySourceRole, isOurs, pendingTag, readTag } from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
@@ -56,6 +56,7 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
   if (lv.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${vg.name}/${lv.name} is still being copied`);
   }
+  if (isHalfMadeRaid(lv, vg)) return planRemovalOf(vg, lv, {});
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
   if (lv.sizeBytes < desired.sizeBytes) {
     const sizeBytes = grownSize(desired.sizeBytes, lv, vg);
@@ -64,6 +65,16 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
   }
   if (!lv.isActive) return next({ kind: 'activate-lv', ...target });
   return rest;
+}
+
+/**
+ * A RAID whose lvcreate was cut off shows its parts, and lvm never activates it again. While it
+ * carries the pending mark nobody has used it: it is removed, parts and all, and made anew.
+ */
+function isHalfMadeRaid(lv: ObservedLv, vg: ObservedVg): boolean {
+  const isPart = (name: string) => /^_r(meta|image)_\d+$/.test(name.slice(lv.name.length));
+  const parts = vg.lvs.filter(({ name }) => name.startsWith(lv.name) && isPart(name));
+  return parts.length > 0 && isOurs(lv.tags) && lv.tags.includes(pendingTag);
 }
 
 function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {

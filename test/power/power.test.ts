@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GiB, type Guest, type Lab, startLab } from '../../lab/index.ts';
 import type { ObservedLv } from '../../src/core/observed.ts';
-import type { Ask } from './protocol.ts';
-import { changesOf, Remote } from './remote.ts';
+import type { Ask } from '../host/protocol.ts';
+import { changesOf, Remote } from '../host/remote.ts';
 import {
   groupName,
   nodeFile,
@@ -12,7 +12,7 @@ import {
   scenarios,
   unsettled,
   volumesOf,
-} from './scenarios.ts';
+} from '../host/scenarios.ts';
 
 /**
  * The power goes in the middle of a command, every other time with every write that was not
