@@ -29,7 +29,7 @@ export function write(content: Content, added: Write): Content {
   return { ...content, writes: overlay(content.writes, [added]) };
 }
 
-/** What lies in a stretch, moved to start at `to`. */
+/** What lies in a stretch. */
 export function copied(
   content: Content,
   range: { readonly start: number; readonly length: number },

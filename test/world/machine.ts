@@ -153,6 +153,7 @@ export class Machine {
 
 /** One thing that is gone for good, and whether anybody could miss it. */
 export type Destruction = {
+  /** `overwrite`: dd wrote where the volume held something; right only while it is a copy. */
   readonly deed: 'wipefs' | 'lvremove' | 'vgremove' | 'pvremove' | 'vgreduce' | 'overwrite';
   readonly what: string;
   readonly uuid: string;

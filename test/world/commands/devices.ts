@@ -1,4 +1,4 @@
-import { copyOver } from '../content.ts';
+import { copyOver, holdsData, copied as stretchOf } from '../content.ts';
 import { isInUse, type Machine } from '../machine.ts';
 import { type Device, type Lv, virtualBytes } from '../model.ts';
 import { dmNameOf, mapperPath } from '../reports/names.ts';
@@ -63,6 +63,8 @@ export function dd(machine: Machine, argv: readonly string[]): Outcome {
   const readable = Math.max(0, Math.min(length, virtualBytes(from) - start));
   const room = Math.max(0, to.activeExtents * to.vg.extentBytes - start);
   const copied = Math.min(readable, room);
+  if (holdsData(stretchOf(to.content, { start, length: copied })))
+    machine.recordLv('overwrite', to);
   const problem = writeLv(machine, to, { start, length: copied }, (content) =>
     copyOver(content, from.content, { start, length: copied }),
   );
