@@ -110,7 +110,7 @@ export class Lane {
       for (let pass = 0; ; pass += 1) {
         assert(pass < limits.passesMax, 'a burst must come to rest');
         await this.rescue();
-        const report = await this.#reportFor(burst, pass);
+        const report = await this.#tools.model.since(this.#lastChange);
         await this.#flush(report, burst[0]?.task.vg ?? '');
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
@@ -122,19 +122,6 @@ export class Lane {
       // Somebody may wait for none of them: a bug must stop us all the same.
       if (!(error instanceof OperationError)) throw error;
     }
-  }
-
-  /**
-   * A refusal may rest on something that an administrator has mended since: the first one is
-   * judged by a look that is newer than the request.
-   */
-  async #reportFor(burst: readonly Job[], pass: number): Promise<Report> {
-    const { model } = this.#tools;
-    const known = model.newest;
-    const report = await model.since(this.#lastChange);
-    const isOld = pass === 0 && report === known;
-    const refuses = () => burst.some((job) => job.task.plan(report.host).kind === 'blocked');
-    return isOld && refuses() ? model.refresh() : report;
   }
 
   /**

@@ -165,6 +165,8 @@ describe('every layout on real LVM', { timeout: 1_800_000 }, () => {
     assert.equal(refused.code, 'VolumeHasSnapshots');
     assert.notEqual(lv(await remote.look(), 'origin'), undefined);
     await guest.sh('lvm lvremove --yes vg/admins');
+    // Otherwise it is noticed at the latest after limits.foreignChangeNoticedMs.
+    await remote.look();
     await remote.must({ op: 'delete', vg: 'vg', name: 'origin' });
   });
 
