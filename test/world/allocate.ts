@@ -120,7 +120,8 @@ class Attempt {
   #notEnough(): Shortage | undefined {
     const { areas, parity, multiple } = this.#request;
     const left = this.#target - this.#allocated;
-    const needed = Math.floor((left * areas) / multiple) + Math.floor((left * parity) / multiple);
+    const data = Math.floor((left * areas) / multiple) + Math.floor((left * parity) / multiple);
+    const needed = data + this.#logLeft;
     const free = this.#maps.reduce((total, { areas: runs }) => total + countOf(runs), 0);
     if (needed <= free) return undefined;
     return short(`Insufficient free space: ${needed} extents needed, but only ${free} available`);

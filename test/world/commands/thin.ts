@@ -1,7 +1,14 @@
-import { allocate, isShortage } from '../allocate.ts';
+import { allocate, isShortage, release } from '../allocate.ts';
 import { option, sizeOption } from '../argv.ts';
 import { refuseDuplicates } from '../machine.ts';
-import { type Lv, poolBody, strandExtents, thinVolumesOf } from '../model.ts';
+import {
+  freeExtents,
+  type Lv,
+  poolBody,
+  type Strand,
+  strandExtents,
+  thinVolumesOf,
+} from '../model.ts';
 import { displaySize, type Outcome } from '../text.ts';
 import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
 import { type Creation, refuseFull, refuseName, settle, wholeExtents } from './lvcreate.ts';
@@ -19,15 +26,15 @@ export function createThinPool(creation: Creation): Outcome {
   );
   const extents = wholeExtents(creation, 'size');
   const metadata = Math.max(1, wholeExtents(creation, 'poolmetadatasize'));
-  const taken = refuseName(creation) ?? refuseFull(creation, extents);
-  if (taken !== undefined) return taken;
-  const duplicates = refuseDuplicates(machine, vg, voice);
-  if (duplicates !== undefined) return duplicates;
-  const spare =
-    option(parsed, 'poolmetadataspare') === 'n' ? undefined : growSpare(creation, metadata);
-  if (spare !== undefined && typeof spare === 'object') return spare;
+  const refusal = refuseName(creation) ?? refuseDuplicates(machine, vg, voice);
+  if (refusal !== undefined) return refusal;
+  const undo = keepSpare(creation);
+  const wantsSpare = option(parsed, 'poolmetadataspare') !== 'n';
+  const full =
+    (wantsSpare ? growSpare(creation, metadata) : undefined) ?? refuseFull(creation, extents);
+  if (full !== undefined) return undo(full);
   const found = allocate(vg, { name, areas: 1, parity: 0, multiple: 1, extents, log: metadata });
-  if (isShortage(found)) return voice.fail(found.message);
+  if (isShortage(found)) return undo(voice.fail(found.message));
   const body = {
     kind: 'pool' as const,
     metadata: newStrand(machine),
@@ -43,6 +50,32 @@ export function createThinPool(creation: Creation): Outcome {
   return settle(creation, newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body }), 2);
 }
 
+/** The spare is made before the pool; without the pool it goes back to what it was. */
+function keepSpare({ machine, vg }: Creation): (outcome: Outcome) => Outcome {
+  const before = vg.spare;
+  const extents = before === undefined ? 0 : strandExtents(before);
+  return (outcome) => {
+    if (vg.spare === undefined) return outcome;
+    shorten(vg.spare, extents);
+    if (before === undefined) machine.commit(vg);
+    vg.spare = before;
+    return outcome;
+  };
+}
+
+/** Gives back what a strand has beyond so many extents. */
+function shorten(strand: Strand, extents: number): void {
+  for (let segment = strand.segments.at(-1); segment !== undefined; ) {
+    const beyond = Math.min(segment.length, strandExtents(strand) - extents);
+    if (beyond <= 0) return;
+    const [area] = segment.areas;
+    segment.length -= beyond;
+    if (area !== undefined) release({ pv: area.pv, extent: area.extent + segment.length }, beyond);
+    if (segment.length === 0) strand.segments.pop();
+    segment = strand.segments.at(-1);
+  }
+}
+
 /** The spare must be as large as the largest pool's metadata; it is made or grown first. */
 export function growSpare(
   { machine, vg, voice }: Pick<Creation, 'machine' | 'vg' | 'voice'>,
@@ -51,6 +84,13 @@ export function growSpare(
   const present = vg.spare === undefined ? 0 : strandExtents(vg.spare);
   if (present >= extents) return undefined;
   const strand = vg.spare ?? newStrand(machine);
+  const free = freeExtents(vg);
+  if (vg.spare === undefined && extents > free) {
+    return voice.fail(
+      `Volume group "${vg.name}" has insufficient free space (${free} extents): ` +
+        `${extents} required.`,
+    );
+  }
   const found = findRoom(vg, 'lvol0_pmspare', plain, extents - present, [strand]);
   if (isShortage(found)) return voice.fail(found.message);
   growPlain(strand, found);
