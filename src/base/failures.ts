@@ -102,6 +102,12 @@ export const failures = {
     'administrator',
     'A device of the volume group is missing: bring it back, or repair the volume group.',
   ),
+  VolumeGroupLost: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Bring its devices back. `quarry forget GROUP` gives it up: the next apply makes a new one.',
+  ),
   VolumeGroupNotUsable: row(
     'UNAVAILABLE',
     'after-change',

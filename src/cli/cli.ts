@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { failures, OperationError } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
+import { type KnownGroups, readKnownGroups, writeKnownGroups } from './known-groups.ts';
 import { readNodeFile } from './node-file.ts';
 import { apply, plan } from './plan.ts';
 import { status } from './status.ts';
@@ -12,6 +14,8 @@ const usage = `quarry: LVM storage on this host
   quarry apply  --file NODE.yaml      do it
   quarry status --file NODE.yaml      groups, pools, classes and volumes as they are
 
+  quarry forget GROUP                 give up a group whose disks are gone for good
+
   quarry volume list
   quarry volume create NAME --size 10Gi [--class CLASS]
   quarry volume expand NAME --size 20Gi
@@ -20,6 +24,7 @@ const usage = `quarry: LVM storage on this host
   quarry volume delete NAME
 
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
+  --state DIR        what must outlive a restart (default /var/lib/quarry)
   --nsenter          run programs in the namespaces of process 1 (inside a container)
   --verbose          print every command that changes something
 `;
@@ -49,6 +54,7 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     allowPositionals: true,
     options: {
       file: { type: 'string', default: '/etc/quarry/node.yaml' },
+      state: { type: 'string', default: '/var/lib/quarry' },
       size: { type: 'string' },
       class: { type: 'string', default: '' },
       nsenter: { type: 'boolean', default: false },
@@ -61,18 +67,23 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     environment.print(usage);
     return exitCodes.done;
   }
-  if (!['plan', 'apply', 'status', 'volume'].includes(command)) {
+  if (!['plan', 'apply', 'status', 'forget', 'volume'].includes(command)) {
     throw new UsageError(`there is no command ${command}`);
   }
+  const known = await readKnownGroups(values.state);
+  if (command === 'forget') {
+    await forget(values.state, known, rest);
+    return exitCodes.done;
+  }
   const context = makeContext(environment, values);
-  const desired = await readNodeFile(values.file);
+  const desired = await readNodeFile(values.file, known);
   switch (command) {
     case 'plan':
       return (await plan(context, desired)) ? exitCodes.done : exitCodes.failed;
     case 'status':
       return (await status(context, desired)) ? exitCodes.done : exitCodes.failed;
     case 'apply':
-      await apply(context, desired);
+      await apply(context, desired, { directory: values.state, known });
       return exitCodes.done;
     default: {
       const flags = { className: values.class, size: values.size };
@@ -80,6 +91,22 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       return exitCodes.done;
     }
   }
+}
+
+/** The administrator's word that the disks of a group never come back. */
+async function forget(
+  directory: string,
+  known: KnownGroups,
+  names: readonly string[],
+): Promise<void> {
+  const [name, ...more] = names;
+  if (name === undefined || more.length > 0) throw new UsageError('forget takes one group');
+  if (!known.has(name)) {
+    const list = known.size === 0 ? 'none' : showList([...known.keys()]);
+    throw new UsageError(`no volume group ${name} is known here (known: ${list})`);
+  }
+  const others = [...known].filter(([group]) => group !== name);
+  await writeKnownGroups(directory, new Map(others));
 }
 
 function isArgumentError(error: unknown): boolean {

@@ -4,11 +4,12 @@ import { showProblem } from '../api/decode.ts';
 import { decodeNodeFile } from '../api/node-file/decode.ts';
 import { OperationError } from '../base/failures.ts';
 import { type DesiredNode, desiredNode } from '../core/node.ts';
+import type { KnownGroups } from './known-groups.ts';
 
 /** The node file as what is wanted of this node, or one error that tells all its problems. */
-export async function readNodeFile(path: string): Promise<DesiredNode> {
+export async function readNodeFile(path: string, known: KnownGroups): Promise<DesiredNode> {
   const decoded = decodeNodeFile(parse(path, await read(path)));
-  if (decoded.kind === 'node') return desiredNode(decoded.spec);
+  if (decoded.kind === 'node') return desiredNode(decoded.spec, known);
   const lines = decoded.problems.map((problem) => `  ${showProblem(problem)}`);
   throw invalid(`${path} cannot be used:\n${lines.join('\n')}`);
 }

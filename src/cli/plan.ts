@@ -12,6 +12,7 @@ import { observeNode } from '../engine/look.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { type Context, recover, settled } from './context.ts';
+import { type KnownGroups, writeKnownGroups } from './known-groups.ts';
 import { stepText } from './step-text.ts';
 import { table } from './table.ts';
 
@@ -89,10 +90,19 @@ function devicesText(desired: DesiredNode, node: ObservedNode): string {
 }
 
 /** Brings the node to what the file wants, group by group, pool by pool. */
-export async function apply(context: Context, desired: DesiredNode): Promise<void> {
+export async function apply(
+  context: Context,
+  desired: DesiredNode,
+  state: { readonly directory: string; readonly known: KnownGroups },
+): Promise<void> {
   await recover(context, desired);
+  const known = new Map(state.known);
   for (const vg of desired.volumeGroups) {
     const status = settled(await context.engine.submitNode(volumeGroupTask(vg, desired)));
+    if (vg.isManaged && status.uuid !== undefined && status.uuid !== known.get(vg.name)) {
+      // On disk before anybody hears of the group.
+      await writeKnownGroups(state.directory, known.set(vg.name, status.uuid));
+    }
     context.print(`volume group ${status.name}: ${status.state}`);
   }
   for (const pool of desired.thinPools) {

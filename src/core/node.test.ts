@@ -31,6 +31,7 @@ test('a managed group is ours by its tag and takes new devices', () => {
   const [vg] = desiredNode(nodeWith()).volumeGroups;
   assert.deepEqual(vg, {
     name: 'vg1',
+    uuid: undefined,
     presence: 'present',
     selector: managed.devices,
     ownerTag: 'lvms',

@@ -16,8 +16,12 @@ export type DesiredNode = {
 /** LVMS marks the groups it manages with this tag; we keep it, so either can take over. */
 export const managedTag = 'lvms';
 
-export function desiredNode(spec: NodeSpec): DesiredNode {
-  const volumeGroups = spec.volumeGroups.map(desiredVg);
+/** `known` are the identities of groups that were seen before, by name. */
+export function desiredNode(
+  spec: NodeSpec,
+  known: ReadonlyMap<string, string> = new Map(),
+): DesiredNode {
+  const volumeGroups = spec.volumeGroups.map((vg) => desiredVg(vg, known.get(vg.name)));
   const managed = new Set(
     spec.volumeGroups.filter((vg) => vg.ownership === 'managed').map((vg) => vg.name),
   );
@@ -30,10 +34,11 @@ export function desiredNode(spec: NodeSpec): DesiredNode {
   };
 }
 
-function desiredVg(spec: VolumeGroupSpec): DesiredVg {
+function desiredVg(spec: VolumeGroupSpec, uuid: string | undefined): DesiredVg {
   const { devices } = spec;
   return {
     name: spec.name,
+    uuid,
     presence: 'present',
     selector: devices.kind === 'any' ? { kind: 'any', forceWipe: false } : devices,
     ownerTag: managedTag,

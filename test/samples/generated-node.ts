@@ -161,6 +161,7 @@ const paths = fc.subarray(
 export function generatedVg(name: string): fc.Arbitrary<DesiredVg> {
   return fc.record({
     name: fc.constant(name),
+    uuid: fc.constant(undefined),
     presence: fc.constant('present' as const),
     selector: fc.oneof(
       fc.constant({ kind: 'any', forceWipe: false } as const),

@@ -7,6 +7,7 @@ import { desiredSnapshot } from '../../src/core/snapshot/desired.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../../src/core/volume/desired.ts';
 import type { VolumeStatus } from '../../src/core/volume/status.ts';
+import type { VgStatus } from '../../src/core/volume-group/status.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { Outcome, Task } from '../../src/engine/job.ts';
 import {
@@ -78,8 +79,11 @@ export class Agent {
   async #prepareNode(): Promise<boolean> {
     const blocks: string[] = [];
     for (const vg of this.#node.volumeGroups) {
-      const task = volumeGroupTask(vg, this.#node);
-      blocks.push(...(await this.#bring(() => this.engine.submitNode(task))));
+      const { groups } = this.#store;
+      const task = volumeGroupTask({ ...vg, uuid: groups.get(vg.name) }, this.#node);
+      const submit = () => this.engine.submitNode(task);
+      const isSeen = ({ uuid }: VgStatus) => uuid !== undefined && groups.set(vg.name, uuid);
+      blocks.push(...(await this.#bring(submit, isSeen)));
     }
     for (const pool of this.#node.thinPools) {
       blocks.push(...(await this.#bring(() => this.engine.submit(thinPoolTask(pool)))));
@@ -88,9 +92,13 @@ export class Agent {
     return blocks.length === 0;
   }
 
-  async #bring(submit: () => Promise<Outcome<unknown>>): Promise<readonly string[]> {
+  async #bring<Status>(
+    submit: () => Promise<Outcome<Status>>,
+    settled: (status: Status) => unknown = () => undefined,
+  ): Promise<readonly string[]> {
     try {
       const outcome = await submit();
+      if (outcome.kind === 'settled') settled(outcome.status);
       return outcome.kind === 'settled' ? [] : [`${outcome.code}: ${outcome.message}`];
     } catch (error) {
       if (error instanceof OperationError) return [`${error.code}: ${error.message}`];

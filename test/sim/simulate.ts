@@ -124,9 +124,25 @@ class Simulation {
     for (const device of this.#world.machine.devices) {
       this.rules.excuse(() => this.#world.admin.insert(device.path));
     }
+    this.#renameTwins();
     for (const vg of this.#world.machine.vgs) {
       for (const pv of vg.pvs) pv.isFlaggedMissing = false;
       for (const lv of vg.lvs) lv.users.clear();
+    }
+  }
+
+  /**
+   * A group that nobody was told of may lose all its disks; then another is made. When the disks
+   * come back two have the name, and the administrator sets aside the one that never held anything.
+   */
+  #renameTwins(): void {
+    const { vgs } = this.#world.machine;
+    for (const { name } of this.#node.volumeGroups) {
+      const known = this.#store.groups.get(name);
+      const twins = vgs.filter((vg) => vg.name === name && vg.uuid !== known);
+      const hasVolumes = twins.some((vg) => vg.lvs.some((lv) => lv.tags.includes('quarry')));
+      if (known !== undefined && hasVolumes) this.rules.say(`a second group ${name} has volumes`);
+      for (const vg of known === undefined ? twins.slice(1) : twins) vg.name = `${name}-aside`;
     }
   }
 

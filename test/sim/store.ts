@@ -31,6 +31,8 @@ export class Store {
   readonly volumes = new Map<string, Volume>();
   /** All that ever were, for what comes after: a clone of something deleted since. */
   readonly everything = new Map<string, Volume>();
+  /** Which groups were seen, by name: what a status object will keep. */
+  readonly groups = new Map<string, string>();
   #listeners = new Set<() => void>();
 
   add(volume: Volume): void {

@@ -65,7 +65,10 @@ export class FakeWorld {
   }
 
   lv(vgName: string, lvName: string): Lv | undefined {
-    return this.machine.vgs.find((vg) => vg.name === vgName)?.lvs.find((lv) => lv.name === lvName);
+    const [first, ...twins] = this.machine.vgs.filter((vg) => vg.name === vgName);
+    // Of two groups with one name, the one whose disks are here.
+    const vg = twins.length === 0 ? first : (this.machine.findVg(vgName) ?? first);
+    return vg?.lvs.find((lv) => lv.name === lvName);
   }
 
   /** Somebody writes to a volume; tells why that failed. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { desiredVgOn } from '../../../test/samples/desired-vg.ts';
 import { generatedNode, generatedVg } from '../../../test/samples/generated-node.ts';
 import { nodeOf, sampleDevice, samplePv, sampleVg } from '../../../test/samples/observed.ts';
 import { MiB, noBytes } from '../../base/bytes.ts';
@@ -163,16 +164,8 @@ function isWanted(device: ObservedDevice, desired: DesiredVg, node: ObservedNode
   );
 }
 
-const paths = (required: readonly string[], optional: readonly string[] = []): DesiredVg => ({
-  name: 'vg1',
-  presence: 'present',
-  selector: { kind: 'paths', required, optional, forceWipe: false },
-  ownerTag: 'lvms',
-  isManaged: true,
-  adopt: 'tagged',
-  takesNewDevices: true,
-  release: [],
-});
+const paths = (required: readonly string[], optional: string[] = []) =>
+  desiredVgOn(required, { optional });
 
 test('a link names a device as well as its path does', () => {
   const device = sampleDevice({ links: ['/dev/disk/by-id/b'] });

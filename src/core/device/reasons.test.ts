@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { desiredVgOf } from '../../../test/samples/desired-vg.ts';
 import { nodeOf, sampleDevice, samplePv, sampleVg } from '../../../test/samples/observed.ts';
 import { bytes, noBytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
@@ -14,16 +15,7 @@ import {
   unfitReasons,
 } from './reasons.ts';
 
-const anyVg: DesiredVg = {
-  name: 'vg1',
-  presence: 'present',
-  selector: { kind: 'any', forceWipe: false },
-  ownerTag: 'lvms',
-  isManaged: true,
-  adopt: 'tagged',
-  takesNewDevices: true,
-  release: [],
-};
+const anyVg = desiredVgOf();
 
 const kubeletFile = '/var/lib/kubelet/plugins/kubernetes.io/csi/volumeDevices/pvc-1/dev/1';
 

@@ -2,6 +2,8 @@ import type { DeviceSelector } from '../device/desired.ts';
 
 export type DesiredVg = {
   readonly name: string;
+  /** Its identity, once it was seen: a group is never made a second time by itself. */
+  readonly uuid: string | undefined;
   readonly presence: 'present' | 'absent';
   readonly selector: DeviceSelector;
   /** Tag that says the group is ours to change; written when we make it. */

@@ -8,6 +8,7 @@ import {
   stepOf,
   text,
 } from '../../../test/samples/decisions.ts';
+import { desiredVgOf, desiredVgOn } from '../../../test/samples/desired-vg.ts';
 import { generatedNode, generatedVg } from '../../../test/samples/generated-node.ts';
 import {
   extents,
@@ -24,25 +25,6 @@ import type { DesiredVg } from './desired.ts';
 import { planLabelRemoval, planVolumeGroup } from './plan.ts';
 import { volumeGroupStatus } from './status.ts';
 
-function wanted(given: Partial<DesiredVg> = {}): DesiredVg {
-  return {
-    name: 'vg1',
-    presence: 'present',
-    selector: { kind: 'any', forceWipe: false },
-    ownerTag: 'lvms',
-    isManaged: true,
-    adopt: 'tagged',
-    takesNewDevices: true,
-    release: [],
-    ...given,
-  };
-}
-
-function paths(required: readonly string[], given: { readonly forceWipe?: boolean } = {}) {
-  const { forceWipe = false } = given;
-  return wanted({ selector: { kind: 'paths', required, optional: [], forceWipe } });
-}
-
 const plan = (desired: DesiredVg, node: ObservedNode) => planVolumeGroup(desired, node, []);
 const sdb = sampleDevice({ path: '/dev/sdb' });
 const sdc = sampleDevice({ path: '/dev/sdc' });
@@ -57,14 +39,14 @@ const nodeWith = (vg: Partial<ObservedVg>, devices = [sdb]) =>
   nodeOf(devices, { vgs: [sampleVg({ pvs: [member], ...vg })] });
 
 test('a group is made of all free devices at once, tagged, with room for its metadata', () => {
-  const step = stepOf(plan(wanted(), nodeOf([sdc, mounted, sdb])), 'create-vg');
+  const step = stepOf(plan(desiredVgOf(), nodeOf([sdc, mounted, sdb])), 'create-vg');
   assert.deepEqual(step.devices, ['/dev/sdb', '/dev/sdc']);
   assert.deepEqual(step.tags, ['lvms']);
   assert.equal(step.metadataBytes, limits.vgMetadataBytes);
 });
 
 test('a new device is taken into an existing group, which is named by its UUID', () => {
-  const step = stepOf(plan(wanted(), nodeWith({}, [sdb, sdc])), 'extend-vg');
+  const step = stepOf(plan(desiredVgOf(), nodeWith({}, [sdb, sdc])), 'extend-vg');
   assert.deepEqual(step.devices, ['/dev/sdc']);
   assert.equal(step.vgUuid, 'uuid-vg1');
 });
@@ -78,135 +60,157 @@ type Row = readonly [
 ];
 
 const rows: readonly Row[] = [
-  ['a complete group rests', wanted(), nodeWith({}), 'rest'],
+  ['a complete group rests', desiredVgOf(), nodeWith({}), 'rest'],
   [
     'a group that takes no new devices rests',
-    wanted({ takesNewDevices: false }),
+    desiredVgOf({ takesNewDevices: false }),
     nodeWith({}, [sdb, sdc]),
     'rest',
   ],
   [
     'a group that takes no new devices does not miss one that was named later',
-    { ...paths(['/dev/sdb', '/dev/sdx']), takesNewDevices: false },
+    { ...desiredVgOn(['/dev/sdb', '/dev/sdx']), takesNewDevices: false },
     nodeWith({}),
     'rest',
   ],
   [
+    'a group whose devices are all gone is not made a second time',
+    desiredVgOf({ uuid: 'uuid-vg1' }),
+    nodeOf([sdb]),
+    'VolumeGroupLost',
+    /vg1 \(uuid-vg1\)/,
+  ],
+  [
+    'a group that was replaced is not taken for the old one',
+    desiredVgOf({ uuid: 'uuid-old' }),
+    nodeWith({}, [sdb, sdc]),
+    'VolumeGroupLost',
+    /uuid-old .*another volume group now: uuid-vg1/,
+  ],
+  ['a group that is known rests', desiredVgOf({ uuid: 'uuid-vg1' }), nodeWith({}), 'rest'],
+  [
+    'a group that the devices file hides is not made again',
+    desiredVgOf(),
+    nodeOf([sdb, { ...sdc, label: { kind: 'member', pvUuid: 'u', vg: 'vg1' } }]),
+    'VolumeGroupNotUsable',
+    /\/dev\/sdc belongs to a volume group vg1 .*lvmdevices/,
+  ],
+  [
     'no group is made of nothing, and the reasons are told',
-    wanted(),
+    desiredVgOf(),
     nodeOf([mounted, formatted]),
     'NoUsableDevices',
     /\/dev\/sdd: .*\/data.*\/dev\/sde: .*ext4/,
   ],
   [
     'a group without its required device is not made',
-    paths(['/dev/sdb', '/dev/sdx']),
+    desiredVgOn(['/dev/sdb', '/dev/sdx']),
     nodeOf([sdb]),
     'DeviceNotFound',
     /\/dev\/sdx: there is no such device/,
   ],
   [
     'a group with a required device in use is not made',
-    paths(['/dev/sdb', '/dev/sdd']),
+    desiredVgOn(['/dev/sdb', '/dev/sdd']),
     nodeOf([sdb, mounted]),
     'DeviceNotUsable',
     /\/dev\/sdd: .*mounted at \/data/,
   ],
   [
     'a group is not extended by halves either',
-    paths(['/dev/sdb', '/dev/sdc', '/dev/sdx']),
+    desiredVgOn(['/dev/sdb', '/dev/sdc', '/dev/sdx']),
     nodeWith({}, [sdb, sdc]),
     'DeviceNotFound',
     /\/dev\/sdx/,
   ],
   [
     'a device with content is not required in vain',
-    paths(['/dev/sde']),
+    desiredVgOn(['/dev/sde']),
     nodeOf([formatted]),
     'DeviceNotUsable',
     /\/dev\/sde: it holds ext4/,
   ],
   [
     "somebody's group of the same name is left alone",
-    wanted(),
+    desiredVgOf(),
     nodeWith({ tags: [] }, [sdb, sdc]),
     'VolumeGroupForeign',
     /vg1 .*without the tag lvms/,
   ],
   [
     "somebody's group adopted by name is used as it is",
-    wanted({ adopt: 'named' }),
+    desiredVgOf({ adopt: 'named' }),
     nodeWith({ tags: [] }, [sdb, sdc]),
     'rest',
   ],
   [
     "an administrator's group is never extended",
-    wanted({ isManaged: false }),
+    desiredVgOf({ isManaged: false }),
     nodeWith({}, [sdb, sdc]),
     'rest',
   ],
   [
     "an administrator's group is never made",
-    wanted({ isManaged: false }),
+    desiredVgOf({ isManaged: false }),
     nodeOf([sdb]),
     'VolumeGroupMissing',
     /vg1/,
   ],
   [
     "an administrator's group is never removed",
-    wanted({ isManaged: false, presence: 'absent' }),
+    desiredVgOf({ isManaged: false, presence: 'absent' }),
     nodeWith({}),
     'rest',
   ],
   [
     'nothing is added while a device is missing',
-    wanted(),
+    desiredVgOf(),
     nodeWith({ isPartial: true, pvs: [member, samplePv({ isMissing: true })] }, [sdb, sdc]),
     'VolumeGroupPartial',
     /vg1 misses/,
   ],
   [
     'an exported group is left alone',
-    wanted(),
+    desiredVgOf(),
     nodeWith({ isExported: true }),
     'VolumeGroupNotUsable',
   ],
   [
     'a read-only group is left alone',
-    wanted(),
+    desiredVgOf(),
     nodeWith({ isWritable: false }),
     'VolumeGroupNotUsable',
   ],
   [
     'of two groups with one name neither is touched',
-    wanted(),
+    desiredVgOf(),
     nodeOf([sdb, sdc], { vgs: [sampleVg({ pvs: [member] }), sampleVg({ uuid: 'other' })] }),
     'VolumeGroupAmbiguous',
     /uuid-vg1 and other/,
   ],
-  ['a group that is gone stays gone', wanted({ presence: 'absent' }), nodeOf([sdb]), 'rest'],
+  ['a group that is gone stays gone', desiredVgOf({ presence: 'absent' }), nodeOf([sdb]), 'rest'],
   [
     'a group with a volume is not removed',
-    wanted({ presence: 'absent' }),
+    desiredVgOf({ presence: 'absent' }),
     nodeWith({ lvs: [sampleLv()] }),
     'VolumeInUse',
     /vg1 .*v1/,
   ],
   [
     'an exported group is not removed',
-    wanted({ presence: 'absent' }),
+    desiredVgOf({ presence: 'absent' }),
     nodeWith({ isExported: true }),
     'VolumeGroupNotUsable',
   ],
   [
     'of two groups with one name neither is removed',
-    wanted({ presence: 'absent' }),
+    desiredVgOf({ presence: 'absent' }),
     nodeOf([sdb], { vgs: [sampleVg({ pvs: [member] }), sampleVg({ uuid: 'other' })] }),
     'VolumeGroupAmbiguous',
   ],
   [
     "somebody's empty group is not removed",
-    wanted({ presence: 'absent' }),
+    desiredVgOf({ presence: 'absent' }),
     nodeWith({ tags: [] }),
     'VolumeGroupForeign',
   ],
@@ -221,12 +225,12 @@ for (const [title, desired, node, result, names] of rows) {
 }
 
 test('an empty group of ours is removed by its UUID, with a permit for just that', () => {
-  const step = stepOf(plan(wanted({ presence: 'absent' }), nodeWith({})), 'remove-vg');
+  const step = stepOf(plan(desiredVgOf({ presence: 'absent' }), nodeWith({})), 'remove-vg');
   assert.equal(step.vgUuid, 'uuid-vg1');
   assert.equal(step.permit.target, 'uuid-vg1');
 });
 
-const forced = (...required: readonly string[]) => paths(required, { forceWipe: true });
+const forced = (...required: readonly string[]) => desiredVgOn(required, { forceWipe: true });
 
 test('a device that may be wiped is wiped first, then taken', () => {
   const { steps, end } = follow(nodeOf([sdb, formatted]), (node) =>
@@ -322,7 +326,7 @@ function wasAllowed(target: ObservedDevice | undefined, vg: DesiredVg, node: Obs
 
 const full = samplePv({ device: '/dev/sdb', freeBytes: extents(400) });
 const roomy = samplePv({ device: '/dev/sdc' });
-const leaving = wanted({ release: ['/dev/disk/by-id/b'] });
+const leaving = desiredVgOf({ release: ['/dev/disk/by-id/b'] });
 const linked = sampleDevice({ path: '/dev/sdb', links: ['/dev/disk/by-id/b'] });
 
 test('a device that shall leave is emptied, taken out, and not taken again', () => {
@@ -363,14 +367,14 @@ test('a label left behind is cleared only where LVM shows an orphan that was nam
     label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' },
   });
   const orphanPvs = [member];
-  const named = paths(['/dev/sdb']);
+  const named = desiredVgOn(['/dev/sdb']);
   const step = stepOf(planLabelRemoval(named, nodeOf([orphan], { orphanPvs })), 'remove-pv');
   assert.equal(step.permit.target, 'pv-/dev/sdb');
   const { end } = follow(nodeOf([orphan], { orphanPvs }), (node) => planLabelRemoval(named, node));
   assertRest(end);
   for (const [desired, node] of [
-    [wanted(), nodeOf([orphan], { orphanPvs })],
-    [paths(['/dev/sdc']), nodeOf([orphan], { orphanPvs })],
+    [desiredVgOf(), nodeOf([orphan], { orphanPvs })],
+    [desiredVgOn(['/dev/sdc']), nodeOf([orphan], { orphanPvs })],
     [named, nodeOf([sdb], { orphanPvs })],
     [named, nodeOf([orphan])],
   ] as const) {
@@ -378,103 +382,31 @@ test('a label left behind is cleared only where LVM shows an orphan that was nam
   }
 });
 
-const lost = samplePv({ device: '[unknown]', isMissing: true });
-const cutOff = { isPartial: true, pvs: [member, lost] };
-
-test('a group that a power cut left without a device it shall have is made whole', () => {
-  const node = nodeWith(cutOff, [sdb, sdc]);
-  const { steps, end } = follow(node, (view) => plan(paths(['/dev/sdb', '/dev/sdc']), view));
-  assert.deepEqual(
-    steps.map((step) => step.kind),
-    ['drop-missing', 'extend-vg'],
-  );
-  assertRest(end);
-});
-
-const unmended: readonly (readonly [string, DesiredVg, ObservedNode, FailureCode])[] = [
-  [
-    'a volume is in it',
-    paths(['/dev/sdb']),
-    nodeWith({ ...cutOff, lvs: [sampleLv()] }),
-    'VolumeGroupPartial',
-  ],
-  [
-    'a named device is not here',
-    paths(['/dev/sdb', '/dev/sdx']),
-    nodeWith(cutOff),
-    'VolumeGroupPartial',
-  ],
-  ['no device was named', wanted(), nodeWith(cutOff), 'VolumeGroupPartial'],
-  ['it is not ours', paths(['/dev/sdb']), nodeWith({ ...cutOff, tags: [] }), 'VolumeGroupPartial'],
-  [
-    'it is exported',
-    paths(['/dev/sdb']),
-    nodeWith({ ...cutOff, isExported: true }),
-    'VolumeGroupNotUsable',
-  ],
-  [
-    'another has its name',
-    paths(['/dev/sdb']),
-    nodeOf([sdb], { vgs: [sampleVg(cutOff), sampleVg({ uuid: 'other' })] }),
-    'VolumeGroupAmbiguous',
-  ],
-];
-
-for (const [title, desired, node, code] of unmended) {
-  test(`nothing is dropped from a group that misses a device when ${title}`, () => {
-    assertBlocked(plan(desired, node), code, /vg1/);
-  });
-}
-
-const halfMade = (given: Partial<ObservedDevice> = {}) =>
-  sampleDevice({
-    path: '/dev/sdb',
-    label: { kind: 'half-made', pvUuid: 'u' },
-    signatures: { kind: 'found', types: ['LVM2_member'] },
-    fileSystem: 'LVM2_member',
-    ...given,
-  });
-
-test('what a vgcreate of ours left half made is cleared and taken, without being told to', () => {
-  const { steps, end } = follow(nodeOf([halfMade()]), (view) => plan(paths(['/dev/sdb']), view));
-  assert.deepEqual(
-    steps.map((step) => step.kind),
-    ['wipe-device', 'create-vg'],
-  );
-  assertRest(end);
-});
-
-test('what is half made is left alone where nobody named it, or something else is on it', () => {
-  assertBlocked(plan(wanted(), nodeOf([halfMade()])), 'NoUsableDevices', /cut off/);
-  const beside = halfMade({ signatures: { kind: 'found', types: ['LVM2_member', 'xfs'] } });
-  assertBlocked(plan(paths(['/dev/sdb']), nodeOf([beside])), 'DeviceNotUsable', /xfs/);
-});
-
 test('a group that is given up leaves no labels on the devices that were named for it', () => {
   const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' } });
   const node = nodeOf([orphan], { orphanPvs: [member] });
-  const gone = { ...paths(['/dev/sdb']), presence: 'absent' } as const;
+  const gone = { ...desiredVgOn(['/dev/sdb']), presence: 'absent' } as const;
   const { steps, end } = follow(node, (view) => plan(gone, view));
   assert.deepEqual(
     steps.map((step) => step.kind),
     ['remove-pv'],
   );
   assertRest(end);
-  assertRest(plan({ ...wanted(), presence: 'absent' }, node));
+  assertRest(plan({ ...desiredVgOf(), presence: 'absent' }, node));
 });
 
 const states: readonly (readonly [string, DesiredVg, ObservedNode, string, RegExp])[] = [
-  ['a complete group', wanted(), nodeWith({}), 'Ready', /^$/],
-  ['a group to be made', wanted(), nodeOf([sdb]), 'Progressing', /^next: create-vg$/],
-  ['a group without devices', wanted(), nodeOf([]), 'Failed', /^NoUsableDevices: /],
+  ['a complete group', desiredVgOf(), nodeWith({}), 'Ready', /^$/],
+  ['a group to be made', desiredVgOf(), nodeOf([sdb]), 'Progressing', /^next: create-vg$/],
+  ['a group without devices', desiredVgOf(), nodeOf([]), 'Failed', /^NoUsableDevices: /],
   [
     'a group that misses a device',
-    wanted(),
+    desiredVgOf(),
     nodeWith({ isPartial: true }),
     'Degraded',
     /Partial: /,
   ],
-  ['a group that is gone', wanted({ presence: 'absent' }), nodeOf([]), 'Absent', /^$/],
+  ['a group that is gone', desiredVgOf({ presence: 'absent' }), nodeOf([]), 'Absent', /^$/],
 ];
 
 for (const [title, desired, node, state, reason] of states) {

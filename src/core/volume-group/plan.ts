@@ -28,6 +28,17 @@ export function planVolumeGroup(
 }
 
 function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
+  const { name, uuid } = desired;
+  if (uuid !== undefined) {
+    return blocked('VolumeGroupLost', `no device of the volume group ${name} (${uuid}) is here`);
+  }
+  const hidden = node.devices.find(({ label }) => label.kind === 'member' && label.vg === name);
+  if (hidden !== undefined) {
+    const message =
+      `${hidden.path} belongs to a volume group ${name} that lvm does not show: ` +
+      'the devices file or a filter leaves it out (lvmdevices --adddev)';
+    return blocked('VolumeGroupNotUsable', message);
+  }
   const obstacle = planDevicesFirst(desired, node, choice);
   if (obstacle !== undefined) return obstacle;
   if (choice.chosen.length === 0) {
@@ -52,6 +63,10 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     // Not when two groups have the name, or it is exported: then it is not ours to mend.
     const mend = vg.code === 'VolumeGroupPartial' ? planHalfMade(desired, node, choice) : undefined;
     return mend ?? vg;
+  }
+  if (desired.uuid !== undefined && vg.uuid !== desired.uuid) {
+    const message = `${vg.name} was ${desired.uuid} and is another volume group now: ${vg.uuid}`;
+    return blocked('VolumeGroupLost', message);
   }
   if (!vg.tags.includes(desired.ownerTag)) {
     if (desired.adopt === 'named') return rest;

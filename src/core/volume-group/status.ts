@@ -7,6 +7,7 @@ import { planVolumeGroup } from './plan.ts';
 
 export type VgStatus = {
   readonly name: string;
+  readonly uuid: string | undefined;
   readonly state: 'Ready' | 'Progressing' | 'Degraded' | 'Failed' | 'Absent';
   readonly reason: string;
   readonly sizeBytes: Bytes | undefined;
@@ -24,6 +25,7 @@ export function volumeGroupStatus(
   const decision = planVolumeGroup(desired, node, others);
   const common = {
     name: desired.name,
+    uuid: vg?.uuid,
     sizeBytes: vg?.sizeBytes,
     freeBytes: vg?.freeBytes,
     devices: deviceStatus(planDevices(desired, node, others)),
