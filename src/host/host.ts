@@ -16,11 +16,18 @@ export function realHost(options: RunOptions): Host {
   };
 }
 
-/** O_EXCL on a block device asks the kernel whether anybody has claimed it. */
+/**
+ * O_EXCL on a block device asks the kernel whether anybody has claimed it. Reading comes along: to
+ * programs that look for signatures, a disk that cannot be read looks like an empty one.
+ */
 async function exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown'> {
   try {
     const file = await open(device, constants.O_RDONLY | constants.O_EXCL);
-    await file.close();
+    try {
+      await file.read(Buffer.alloc(4096), 0, 4096, 0);
+    } finally {
+      await file.close();
+    }
     return 'free';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EBUSY' ? 'busy' : 'unknown';

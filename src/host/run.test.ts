@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError } from '../base/failures.ts';
@@ -156,6 +156,9 @@ test('what is not a block device in use is free, and what is not there is unknow
   const file = scratch(t);
   writeFileSync(file, '');
   const host = realHost(options);
+  assert.equal(await host.exclusiveOpen(file), 'free');
   assert.equal(await host.exclusiveOpen(`${file}-gone`), 'unknown');
+  // A directory opens and cannot be read, as a failing disk does.
+  assert.equal(await host.exclusiveOpen(dirname(file)), 'unknown');
   assert.deepEqual(await host.links(`${file}-gone`), []);
 });
