@@ -13,6 +13,9 @@ export const copyingTag = 'quarry.copying';
 /** Value of the `role` tag of the snapshot that a copy reads from. */
 export const copySourceRole = 'copy-source';
 
+/** Value of the `role` tag of a thin pool, by which a pool that is half made is known. */
+export const thinPoolRole = 'thin-pool';
+
 const prefixes = {
   class: 'quarry.class=',
   source: 'quarry.source=',

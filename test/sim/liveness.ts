@@ -2,6 +2,7 @@ import { bytes } from '../../src/base/bytes.ts';
 import type { DesiredNode } from '../../src/core/node.ts';
 import { reserveFor } from '../../src/core/snapshot/desired.ts';
 import type { Step } from '../../src/core/step.ts';
+import { copySourceRole, readTag } from '../../src/core/tags.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
 import { desiredVolume } from '../../src/core/volume/desired.ts';
 import { commandsOf } from '../../src/lvm/argv.ts';
@@ -26,7 +27,7 @@ export function checkEnd(parts: {
   for (const vg of world.machine.vgs) {
     for (const lv of vg.lvs) {
       if (lv.isSuspended) rules.say(`${vg.name}/${lv.name} is still suspended`);
-      const helper = lv.tags.some((tag) => tag.startsWith('quarry.role='));
+      const helper = readTag(lv.tags, 'role') === copySourceRole;
       const owner = lv.name.replace(/\.copy$/, '');
       const isBusy = store.volumes.get(owner)?.blocked !== undefined;
       if (helper && !isBusy) rules.say(`the helper ${lv.name} was left behind`);

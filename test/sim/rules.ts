@@ -166,7 +166,8 @@ export class Rules {
     const name = one.what.split('/')[1] ?? '';
     if (one.wasInUse) this.say(`${one.what} was removed while in use`);
     if (!isOurs(one.tags)) this.say(`${one.what} was removed and was not ours`);
-    if (readTag(one.tags, 'role') === 'copy-source') return;
+    // A helper, or a pool that was never finished.
+    if (readTag(one.tags, 'role') !== undefined) return;
     const volume = this.#store.volumes.get(name);
     if (volume === undefined || volume.wanted === 'present') {
       this.say(`${one.what} was removed while it was wanted`);

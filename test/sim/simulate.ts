@@ -127,7 +127,11 @@ class Simulation {
     this.#renameTwins();
     for (const vg of this.#world.machine.vgs) {
       for (const pv of vg.pvs) pv.isFlaggedMissing = false;
-      for (const lv of vg.lvs) lv.users.clear();
+      for (const lv of vg.lvs) {
+        lv.users.clear();
+        // The administrator's `lvchange --refresh`, after a device came back.
+        if (lv.body.kind === 'raid') lv.body.failed.clear();
+      }
     }
   }
 

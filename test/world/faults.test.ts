@@ -108,6 +108,19 @@ test('a volume whose activation failed exists, asleep, with its tags', async () 
   assert.equal(lv?.isActive, false);
 });
 
+test('a thin pool that was not finished leaves its metadata under its name', async () => {
+  const { world, host } = setUp();
+  world.faults.next('lvcreate', { kind: 'mishap', mishap: 'dies-after-metadata' });
+  const words = 'lvm lvcreate --yes --type thin-pool --size 64m --poolmetadatasize 8m';
+  const pool = change(`${words} --addtag mine --name pool vg1`);
+  assert.equal((await run(world, host, pool)).exitCode, 5);
+  const lvs = (await look(world, host)).vgs[0]?.lvs.filter((lv) => !lv.isInternal) ?? [];
+  assert.deepEqual(
+    lvs.map(({ name, kind, sizeBytes, tags }) => [name, kind, sizeBytes, tags]),
+    [['pool', 'linear', 8n * 1024n * 1024n, ['mine']]],
+  );
+});
+
 test('a group that was not finished leaves labelled orphans', async () => {
   const { world, host } = setUp();
   world.faults.next('vgcreate', { kind: 'mishap', mishap: 'dies-after-labels' });

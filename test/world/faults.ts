@@ -7,6 +7,8 @@ export type Mishap =
   | 'dies-after-labels'
   /** The metadata is written, the kernel refused: the volume is there, but inactive. */
   | 'activation-fails'
+  /** A thin pool's metadata is made, under the pool's name, and the pool is not. */
+  | 'dies-after-metadata'
   /** The metadata has the new size, the kernel still has the old one. */
   | 'stale-table'
   /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
@@ -140,7 +142,7 @@ export class Faults {
       case 'vgextend':
         return 'dies-after-labels';
       case 'lvcreate':
-        return 'activation-fails';
+        return argv.includes('thin-pool') ? 'dies-after-metadata' : 'activation-fails';
       case 'lvchange':
         return argv.includes('--activate') ? 'activation-fails' : undefined;
       case 'lvextend':

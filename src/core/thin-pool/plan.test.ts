@@ -51,7 +51,7 @@ test('a pool takes its share of what is free, in whole extents, and our tag', ()
   assert.equal(step.sizeBytes, extents(899));
   assert.equal(step.chunkSizeBytes, limits.thinPoolChunkBytes);
   assert.equal(step.metadataBytes, extents(1));
-  assert.deepEqual(step.tags, ['quarry']);
+  assert.deepEqual(step.tags, ['quarry', 'quarry.role=thin-pool']);
   assert.equal(step.vgUuid, 'uuid-vg1');
 });
 
@@ -154,6 +154,13 @@ const rows: readonly Row[] = [
     /vg1\/pool0 is a linear volume/,
   ],
   [
+    'a volume of ours that only has the name of the pool is left alone',
+    wanted(),
+    hostOf(sampleVg({ lvs: [sampleLv({ name: 'pool0', tags: ['quarry', 'quarry.class=a'] })] })),
+    'ThinPoolForeign',
+    /vg1\/pool0 is a linear volume/,
+  ],
+  [
     'no pool is made in somebody’s group',
     wanted(),
     hostOf(sampleVg({ tags: [] })),
@@ -247,6 +254,18 @@ test('metadata at the most that dm-thin can use is not grown for ever', () => {
   assertRest(planThinPool(desired, hostOf(vg)));
   const fresh = sampleVg({ pvs: [samplePv({ sizeBytes: times(TiB, 20) })] });
   assert.equal(shapeOfPool(desired, fresh).metadataBytes, most);
+});
+
+test('what lvcreate leaves of a pool when it is cut off is removed, and the pool made', () => {
+  const tags = ['quarry', 'quarry.role=thin-pool'];
+  const metadata = sampleLv({ name: 'pool0', tags, sizeBytes: extents(1) });
+  const host = hostOf({ ...vgWithFree([999]), lvs: [metadata] });
+  const { steps, end } = follow(host, (view) => planThinPool(wanted(), view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['remove-lv', 'create-thin-pool'],
+  );
+  assertRest(end);
 });
 
 test('an inactive pool is activated', () => {

@@ -4,7 +4,7 @@ import { showBytes } from '../../base/show.ts';
 import { checkLvName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { ownerTag } from '../tags.ts';
+import { ownerTag, readTag, tagOf, thinPoolRole } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
 import { type DesiredThinPool, freeForPools, shapeOfPool, wantedMetadata } from './desired.ts';
@@ -22,6 +22,7 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
   const pool = findLv(vg, desired.name);
   if (pool === undefined) return desired.presence === 'absent' ? rest : planCreation(desired, vg);
   if (pool.kind !== 'thin-pool') {
+    if (isHalfMade(pool)) return planRemovalOf(vg, pool, {});
     const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
     return blocked('ThinPoolForeign', message);
   }
@@ -52,9 +53,17 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
     vg: vg.name,
     vgUuid: vg.uuid,
     pool: desired.name,
-    tags: [ownerTag],
+    tags: [ownerTag, tagOf('role', thinPoolRole)],
     ...shape,
   });
+}
+
+/**
+ * lvcreate first makes the pool's metadata as a plain volume with the pool's name and tags. When it
+ * is cut off then, that volume is left: nobody can have used it, and it is made anew.
+ */
+function isHalfMade(lv: ObservedLv): boolean {
+  return lv.kind === 'linear' && readTag(lv.tags, 'role') === thinPoolRole;
 }
 
 function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {

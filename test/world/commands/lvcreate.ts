@@ -262,7 +262,7 @@ function shapeOf(parsed: Arguments, type: LvType): Shape {
   };
 }
 
-function plainBody(machine: Machine) {
+export function plainBody(machine: Machine) {
   return { kind: 'plain', strand: newStrand(machine) } as const;
 }
 
