@@ -47,6 +47,19 @@ for (const suite of suites) {
   });
 }
 
+const unreadable = ['', 'data-one:LVM-x:Susp', 'data-one:LVM-x:Active\nda', 'data-one:Suspended\n'];
+
+for (const output of unreadable) {
+  test(`a list that is not whole, ${JSON.stringify(output)}, proves nothing`, () => {
+    assert.throws(() => parseSuspended(output), { code: 'UnreadableReport' });
+  });
+}
+
+test('a name with colons is read whole', () => {
+  const [device] = parseSuspended('a:b:LVM-:Active\nc:d:mpath-1:Suspended\n');
+  assert.deepEqual(device, { name: 'c:d', vgUuid: undefined });
+});
+
 test('a group of another UUID does not own the device', () => {
   const vgUuid = 'a'.repeat(32);
   const device = { name: 'x', vgUuid };

@@ -1,3 +1,6 @@
+import { OperationError } from '../base/failures.ts';
+import { show } from '../base/show.ts';
+
 /** A device-mapper device that holds back its I/O. */
 export type SuspendedDevice = {
   readonly name: string;
@@ -8,14 +11,32 @@ export type SuspendedDevice = {
 /** LVM's dm UUIDs are `LVM-`, the group's UUID and the volume's UUID, both without hyphens. */
 const lvmUuid = /^LVM-([A-Za-z0-9]{32})[A-Za-z0-9]{32}/;
 
-/** `dmsetup info` with name, UUID and state; "No devices found" is printed when there are none. */
+/**
+ * `dmsetup info` with name, UUID and state; "No devices found" is printed when there are none. A
+ * line that is cut off must not pass for a device that is well.
+ */
 export function parseSuspended(output: string): readonly SuspendedDevice[] {
+  if (output === 'No devices found\n') return [];
+  if (!output.endsWith('\n')) throw unreadable(output);
   return output
+    .trimEnd()
     .split('\n')
-    .map((line) => line.trim().split(':'))
-    .flatMap(([name = '', uuid = '', state = '']) =>
-      state === 'Suspended' ? [{ name, vgUuid: lvmUuid.exec(uuid)?.[1] }] : [],
-    );
+    .map(readLine)
+    .filter(({ state }) => state === 'Suspended')
+    .map(({ name, uuid }) => ({ name, vgUuid: lvmUuid.exec(uuid)?.[1] }));
+}
+
+/** Names of other systems' devices may have colons in them; UUIDs and states have none. */
+const line = /^(?<name>.*):(?<uuid>[^:]*):(?<state>Active|Suspended)$/;
+
+function readLine(text: string): { name: string; uuid: string; state: string } {
+  const { name, uuid, state } = line.exec(text.trim())?.groups ?? {};
+  if (name === undefined || uuid === undefined || state === undefined) throw unreadable(text);
+  return { name, uuid, state };
+}
+
+function unreadable(text: string): OperationError {
+  return new OperationError('UnreadableReport', `dmsetup printed ${show(text.slice(-200))}`);
 }
 
 export function isInVg(device: SuspendedDevice, vgUuid: string): boolean {

@@ -97,7 +97,10 @@ export class TinyHost implements Host {
 
   #output(argv: readonly string[]): string {
     if (argv.includes('fullreport')) return reportText(this.state);
-    if (argv[0] === 'dmsetup' && argv[1] === 'info') return this.suspended.join('\n');
+    if (argv[0] === 'dmsetup' && argv[1] === 'info') {
+      const none = this.suspended.length === 0;
+      return none ? 'No devices found\n' : `${this.suspended.join('\n')}\n`;
+    }
     if (argv[0] === 'lsblk') return '{"blockdevices": []}';
     return argv[1] === 'pvs' ? '{"report": [{"pv": []}]}' : '';
   }

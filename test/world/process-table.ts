@@ -305,7 +305,8 @@ function mishapOf(fault: Fault | undefined) {
 }
 
 function spoiled(stdout: string, fault: Extract<Fault, { kind: 'garbage' }>): string {
-  return fault.stdout ?? stdout.slice(0, Math.floor(stdout.length / 2));
+  // Not between two lines: that would be a shorter report, and a whole one.
+  return fault.stdout ?? stdout.slice(0, Math.floor(stdout.length / 2)).trimEnd();
 }
 
 function durationOf(command: Command, chance: { between(a: number, b: number): number }): number {
