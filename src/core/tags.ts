@@ -13,6 +13,9 @@ export const copyingTag = 'quarry.copying';
 /** Value of the `role` tag of the snapshot that a copy reads from. */
 export const copySourceRole = 'copy-source';
 
+/** Value of the `role` tag of a snapshot; volumes, clones among them, have no role. */
+export const snapshotRole = 'snapshot';
+
 /** Value of the `role` tag of a thin pool, by which a pool that is half made is known. */
 export const thinPoolRole = 'thin-pool';
 
@@ -22,6 +25,10 @@ const prefixes = {
   copied: 'quarry.copied=',
   name: 'quarry.name=',
   role: 'quarry.role=',
+  /** When it was asked for, in milliseconds since 1970: a retry tells the same time. */
+  created: 'quarry.created=',
+  /** The group snapshot it is a part of. */
+  group: 'quarry.group=',
 } as const;
 
 export type TagKey = keyof typeof prefixes;

@@ -1,5 +1,5 @@
 import type { DesiredNode } from '../../src/core/node.ts';
-import { copyingTag, isOurs, readTag } from '../../src/core/tags.ts';
+import { copyingTag, copySourceRole, isOurs, readTag, thinPoolRole } from '../../src/core/tags.ts';
 import type { VolumeStatus } from '../../src/core/volume/status.ts';
 import { type Content, isSame } from '../world/content.ts';
 import type { Destruction } from '../world/machine.ts';
@@ -167,7 +167,8 @@ export class Rules {
     if (one.wasInUse) this.say(`${one.what} was removed while in use`);
     if (!isOurs(one.tags)) this.say(`${one.what} was removed and was not ours`);
     // A helper, or a pool that was never finished.
-    if (readTag(one.tags, 'role') !== undefined) return;
+    const role = readTag(one.tags, 'role');
+    if (role === copySourceRole || role === thinPoolRole) return;
     const volume = this.#store.volumes.get(name);
     if (volume === undefined || volume.wanted === 'present') {
       this.say(`${one.what} was removed while it was wanted`);

@@ -110,7 +110,7 @@ test('a volume whose activation failed exists, asleep, with its tags', async () 
 
 test('a thin pool that was not finished leaves its metadata under its name', async () => {
   const { world, host } = setUp();
-  world.faults.next('lvcreate', { kind: 'mishap', mishap: 'dies-after-metadata' });
+  world.faults.next('lvcreate', { kind: 'mishap', mishap: 'left-plain' });
   const words = 'lvm lvcreate --yes --type thin-pool --size 64m --poolmetadatasize 8m';
   const pool = change(`${words} --addtag mine --name pool vg1`);
   assert.equal((await run(world, host, pool)).exitCode, 5);

@@ -7,8 +7,8 @@ export type Mishap =
   | 'dies-after-labels'
   /** The metadata is written, the kernel refused: the volume is there, but inactive. */
   | 'activation-fails'
-  /** A thin pool's metadata is made, under the pool's name, and the pool is not. */
-  | 'dies-after-metadata'
+  /** A thin pool or a CoW snapshot begins as a plain volume with its name and tags: just that. */
+  | 'left-plain'
   /** The metadata has the new size, the kernel still has the old one. */
   | 'stale-table'
   /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
@@ -142,7 +142,7 @@ export class Faults {
       case 'vgextend':
         return 'dies-after-labels';
       case 'lvcreate':
-        return argv.includes('thin-pool') ? 'dies-after-metadata' : 'activation-fails';
+        return beginsPlain(argv) ? 'left-plain' : 'activation-fails';
       case 'lvchange':
         return argv.includes('--activate') ? 'activation-fails' : undefined;
       case 'lvextend':
@@ -155,6 +155,10 @@ export class Faults {
         return undefined;
     }
   }
+}
+
+function beginsPlain(argv: readonly string[]): boolean {
+  return argv.includes('thin-pool') || (argv.includes('--snapshot') && argv.includes('--size'));
 }
 
 function isMatch(matcher: Matcher, command: Command): boolean {

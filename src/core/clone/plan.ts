@@ -23,7 +23,8 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
   if (lost !== undefined) return lost;
   if (clone !== undefined) {
     const madeFrom = readTag(clone.tags, 'source');
-    if (madeFrom !== desired.source) {
+    const isSnapshot = readTag(clone.tags, 'role') !== undefined;
+    if (madeFrom !== desired.source || isSnapshot) {
       const message = `${vg.name}/${clone.name} exists and is no clone of ${desired.source}`;
       return blocked('VolumeDiffers', message);
     }

@@ -3,7 +3,7 @@ import type { Blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeviceClass } from '../device-class.ts';
 import { checkLvName } from '../names.ts';
-import { ownerTag, tagOf } from '../tags.ts';
+import { ownerTag, snapshotRole, tagOf } from '../tags.ts';
 
 /** A snapshot that shall exist. Removing one is removing a volume: see `volume/`. */
 export type DesiredSnapshot = {
@@ -33,8 +33,8 @@ export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blo
   const refusal = checkLvName(request.name, request.deviceClass.vg);
   if (refusal !== undefined) return refusal;
   const { name, source, sourceUuid, deviceClass, tags = [], uuid, reserveBytes } = request;
-  const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
-  const all = [...ours, ...tags];
+  const marks = [tagOf('class', deviceClass.name), tagOf('source', source)];
+  const all = [ownerTag, tagOf('role', snapshotRole), ...marks, ...tags];
   return { name, source, sourceUuid, deviceClass, uuid, reserveBytes, tags: all };
 }
 

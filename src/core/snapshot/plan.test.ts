@@ -37,7 +37,8 @@ function wanted(given: Partial<SnapshotRequest> = {}): DesiredSnapshot {
 
 const thinly = (given: Partial<SnapshotRequest> = {}) =>
   wanted({ deviceClass: thinClass({ overprovisionRatio: 1 }), ...given });
-const ours = [ownerTag, tagOf('class', 'thick'), tagOf('source', 'v1')];
+const role = tagOf('role', 'snapshot');
+const ours = [ownerTag, role, tagOf('class', 'thick'), tagOf('source', 'v1')];
 const taken = (given: Partial<ObservedLv> = {}) => sampleCow({ tags: ours, ...given });
 const thickHost = (free: number, ...lvs: readonly ObservedLv[]) =>
   hostOf(vgWithFree([free], { lvs }));
@@ -48,7 +49,7 @@ test('a thin volume gets a thin snapshot, read-only, of the volume with that UUI
   const step = stepOf(planSnapshot(thinly(), thinHost(sampleThin())), 'create-thin-snapshot');
   assert.equal(step.originUuid, 'uuid-v1');
   assert.equal(step.isReadOnly, true);
-  assert.deepEqual(step.tags, [ownerTag, tagOf('class', 'thin'), tagOf('source', 'v1')]);
+  assert.deepEqual(step.tags, [ownerTag, role, tagOf('class', 'thin'), tagOf('source', 'v1')]);
 });
 
 const reserves: readonly (readonly [source: number, reserve: number, asked?: bigint])[] = [
@@ -194,6 +195,13 @@ const rows: readonly Row[] = [
     /vg1\/s1 .*no snapshot/,
   ],
   [
+    'a clone of the same source is no snapshot',
+    thinly(),
+    thinHost(sampleThin(), sampleThin({ name: 's1', tags: [ownerTag, tagOf('source', 'v1')] })),
+    'VolumeDiffers',
+    /vg1\/s1 exists and is a clone of v1/,
+  ],
+  [
     'somebody’s snapshot of the volume is not ours to use',
     wanted(),
     thickHost(99, v1, taken({ tags: [], dataPercent: 90 })),
@@ -262,6 +270,18 @@ test('a CoW snapshot grows into no spare room, and not beyond all it can need', 
   const spare = wanted({ deviceClass: thickClass({ spareBytes: extents(30) }) });
   assertRest(planSnapshot(spare, thickHost(30, large, filling(200))));
   assertRest(planSnapshot(wanted(), thickHost(500, large, filling(1009))));
+});
+
+test('what lvcreate leaves of a CoW snapshot when it is cut off is removed, and it is taken', () => {
+  const half = sampleLv({ name: 's1', kind: 'linear', tags: ours });
+  const { steps, end } = follow(thickHost(99, sampleLv({ name: 'v1' }), half), (view) =>
+    planSnapshot(wanted(), view),
+  );
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['remove-lv', 'create-cow-snapshot'],
+  );
+  assertRest(end);
 });
 
 test('an inactive snapshot is activated', () => {

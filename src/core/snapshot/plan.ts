@@ -7,10 +7,10 @@ import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, isOurs, readTag } from '../tags.ts';
+import { copyingTag, copySourceRole, isOurs, readTag, snapshotRole } from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
-import { isVolume } from '../volume/plan.ts';
+import { isVolume, planRemovalOf } from '../volume/plan.ts';
 import { type DesiredSnapshot, reserveFor } from './desired.ts';
 
 export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Decision {
@@ -79,6 +79,7 @@ function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): 
 
 function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {
   const name = `${vg.name}/${snapshot.name}`;
+  if (isHalfMade(snapshot)) return planRemovalOf(vg, snapshot, {});
   if (!isOurs(snapshot.tags) && snapshot.uuid !== desired.uuid) {
     return blocked('VolumeDiffers', `${name} exists and is not ours: a ${snapshot.kind} volume`);
   }
@@ -86,6 +87,10 @@ function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: Observ
   if (source !== desired.source) {
     const what = source === undefined ? 'no snapshot' : `a snapshot of ${source}`;
     return blocked('VolumeDiffers', `${name} exists and is ${what}, not of ${desired.source}`);
+  }
+  // A writable clone of the same source differs in nothing else.
+  if (isOurs(snapshot.tags) && readTag(snapshot.tags, 'role') !== readTag(desired.tags, 'role')) {
+    return blocked('VolumeDiffers', `${name} exists and is a clone of ${source}, no snapshot`);
   }
   const { originUuid } = snapshot;
   if (desired.sourceUuid !== undefined && originUuid !== undefined) {
@@ -102,6 +107,16 @@ function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: Observ
   if (sizeBytes !== undefined) return next({ kind: 'extend-lv', ...target, sizeBytes });
   if (!snapshot.isActive) return next({ kind: 'activate-lv', ...target });
   return rest;
+}
+
+/**
+ * lvcreate makes the room for changes first, as a plain volume with the snapshot's name and tags.
+ * When it is cut off then, that volume is left: it holds nothing and nobody was told of it.
+ */
+function isHalfMade(lv: ObservedLv): boolean {
+  const role = readTag(lv.tags, 'role');
+  const isSnapshot = role === snapshotRole || role === copySourceRole;
+  return lv.kind === 'linear' && isOurs(lv.tags) && isSnapshot;
 }
 
 /** A CoW snapshot that fills up is grown while there is room, up to what it can ever need. */

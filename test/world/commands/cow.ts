@@ -2,14 +2,21 @@ import { refuseDuplicates } from '../machine.ts';
 import { type Lv, sizeBytes, type Vg } from '../model.ts';
 import { displaySize, type Outcome } from '../text.ts';
 import { findRoom, growPlain, isShortage, newLv, newStrand, type Shape } from '../volumes.ts';
-import { type Creation, refuseFull, refuseName, settle, wholeExtents } from './lvcreate.ts';
+import {
+  type Creation,
+  leavePlain,
+  refuseFull,
+  refuseName,
+  settle,
+  wholeExtents,
+} from './lvcreate.ts';
 
 export const cowChunkBytes = 4096;
 /** Chunk numbers that fit into one chunk of the snapshot's own metadata. */
 export const cowChunksPerArea = cowChunkBytes / 16;
 
 export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
-  const { machine, voice, vg, name } = creation;
+  const { machine, voice, vg, name, mishap } = creation;
   if (origin.body.kind === 'cow') {
     return voice.fail('Snapshots of snapshots are not supported.');
   }
@@ -23,6 +30,7 @@ export function createCowSnapshot(creation: Creation, origin: Lv): Outcome {
   if (full !== undefined) return full;
   const duplicates = refuseDuplicates(machine, vg, voice);
   if (duplicates !== undefined) return duplicates;
+  if (mishap === 'left-plain') return leavePlain(creation, extents);
   const shape: Shape = { type: 'linear', stripes: 1, copies: 1, stripeBytes: 0 };
   const found = findRoom(vg, name, shape, extents, []);
   if (isShortage(found)) return voice.fail(found.message);

@@ -189,6 +189,18 @@ export function refuseShared(
   );
 }
 
+/** The first thing that lvcreate writes of a thin pool or CoW snapshot, and then it dies. */
+export function leavePlain(creation: Creation, extents: number): Outcome {
+  const { machine, vg, name, tags, isReadOnly, voice } = creation;
+  const shape: Shape = { type: 'linear', stripes: 1, copies: 1, stripeBytes: 0 };
+  const found = findRoom(vg, name, shape, extents, []);
+  if (isShortage(found)) return voice.fail(found.message);
+  const body = plainBody(machine);
+  growPlain(body.strand, found);
+  settle(creation, newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body }), 1);
+  return voice.end(5);
+}
+
 /** Writes the metadata, wakes the volume and says so; or leaves what a mishap leaves. */
 export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
   const { machine, vg, voice, mishap } = creation;
@@ -262,7 +274,7 @@ function shapeOf(parsed: Arguments, type: LvType): Shape {
   };
 }
 
-export function plainBody(machine: Machine) {
+function plainBody(machine: Machine) {
   return { kind: 'plain', strand: newStrand(machine) } as const;
 }
 

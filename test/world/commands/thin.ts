@@ -13,7 +13,7 @@ import { displaySize, type Outcome } from '../text.ts';
 import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
 import {
   type Creation,
-  plainBody,
+  leavePlain,
   refuseFull,
   refuseName,
   settle,
@@ -40,7 +40,7 @@ export function createThinPool(creation: Creation): Outcome {
   const full =
     (wantsSpare ? growSpare(creation, metadata) : undefined) ?? refuseFull(creation, extents);
   if (full !== undefined) return undo(full);
-  if (mishap === 'dies-after-metadata') return leaveMetadata(creation, metadata) ?? voice.end(5);
+  if (mishap === 'left-plain') return leavePlain(creation, metadata);
   const found = allocate(vg, { name, areas: 1, parity: 0, multiple: 1, extents, log: metadata });
   if (isShortage(found)) return undo(voice.fail(found.message));
   const body = {
@@ -56,17 +56,6 @@ export function createThinPool(creation: Creation): Outcome {
   const shape: Shape = { ...plain, type: 'thin-pool' };
   const { tags, isReadOnly } = creation;
   return settle(creation, newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body }), 2);
-}
-
-/** The first thing lvcreate writes of a pool: its metadata, as a volume with the pool's name. */
-function leaveMetadata(creation: Creation, extents: number): Outcome | undefined {
-  const { machine, vg, name, tags, isReadOnly, voice } = creation;
-  const found = findRoom(vg, name, plain, extents, []);
-  if (isShortage(found)) return voice.fail(found.message);
-  const body = plainBody(machine);
-  growPlain(body.strand, found);
-  settle(creation, newLv(machine, vg, { name, shape: plain, extents, tags, isReadOnly, body }), 1);
-  return undefined;
 }
 
 /** The spare is made before the pool; without the pool it goes back to what it was. */
