@@ -1,5 +1,12 @@
 import type { DesiredNode } from '../../src/core/node.ts';
-import { copyingTag, copySourceRole, isOurs, readTag, thinPoolRole } from '../../src/core/tags.ts';
+import {
+  copyingTag,
+  copySourceRole,
+  isOurs,
+  readTag,
+  snapshotRole,
+  thinPoolRole,
+} from '../../src/core/tags.ts';
 import type { VolumeStatus } from '../../src/core/volume/status.ts';
 import { type Content, isSame } from '../world/content.ts';
 import type { Destruction } from '../world/machine.ts';
@@ -170,6 +177,8 @@ export class Rules {
     const role = readTag(one.tags, 'role');
     if (role === copySourceRole || role === thinPoolRole) return;
     const volume = this.#store.volumes.get(name);
+    // What lvcreate left half made of a snapshot, before anybody was told of it.
+    if (role === snapshotRole && volume?.history.length === 0) return;
     if (volume === undefined || volume.wanted === 'present') {
       this.say(`${one.what} was removed while it was wanted`);
     }

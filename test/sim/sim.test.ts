@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
@@ -40,6 +41,15 @@ test('a planted bug gives a seed, and the seed shows it again', { timeout: 60_00
   assert.ok(found.seed !== undefined, 'the bug must be found');
   assert.match(found.violation ?? '', /inactive/);
   assert.deepEqual(JSON.parse(await hunt()), found);
+});
+
+test('every mutant changes what is in the code today', () => {
+  for (const { name, edits } of mutants) {
+    for (const { file, find } of edits) {
+      const code = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+      assert.equal(code.split(find).length, 2, `${name}: "${find}" must stand once in ${file}`);
+    }
+  }
 });
 
 test('a story is made shorter only as long as it still goes wrong', async () => {

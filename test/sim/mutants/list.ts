@@ -156,8 +156,9 @@ export const mutants: readonly Mutant[] = [
   one(
     'a failed step counts as success',
     lane,
-    'else if (job.failure !== undefined) concludeFailure(job, job.failure);',
-    'else if (job.failure !== undefined) job.settle(host);',
+    'else return concludeStep(job, decision.step);',
+    'else if (job.failure !== undefined) job.settle(host);\n' +
+      '    else return concludeStep(job, decision.step);',
   ),
   one('resume is forgotten', lane, 'this.#suspects.add(step.vgUuid);', '{}'),
   one(
@@ -175,7 +176,7 @@ export const mutants: readonly Mutant[] = [
   one(
     'whoever asks during a look gets that look',
     model,
-    'this.#following ??= this.#afterRunning();\n    return this.#following;',
+    'this.#following = this.#afterRunning();\n    return this.#following;',
     'return this.#running;',
   ),
   one(
