@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { failures } from '../src/base/failures.ts';
 import { limits } from '../src/base/limits.ts';
 import { devicesMin, geometryOf, type Layout, layouts } from '../src/core/layouts.ts';
+import { grpcCode, grpcFiles } from './grpc-code.ts';
 
 /** Pages and files that are made from the code. `--check` fails when one of them is stale. */
 const root = join(import.meta.dirname, '..');
@@ -129,16 +130,30 @@ function billOfMaterials(): string {
 }
 
 if (import.meta.main) {
+  const code = grpcCode();
+  const made = Object.entries(pages).map(([path, make]) => [path, make()] as const);
+  const wanted = new Map([...made, ...Object.entries(code)]);
   const isCheck = process.argv.includes('--check');
-  for (const [path, make] of Object.entries(pages)) {
-    const file = join(root, path);
-    const wanted = make();
-    if (!isCheck) writeFileSync(file, wanted);
-    else if (readOr(file) !== wanted) {
-      console.error(`${path} is stale: run make generate`);
-      process.exitCode = 1;
-    }
+  for (const [path, text] of wanted) {
+    if (readOr(join(root, path)) === text) continue;
+    if (isCheck) complain(`${path} is stale`);
+    else write(join(root, path), text);
   }
+  for (const path of grpcFiles()) {
+    if (wanted.has(path)) continue;
+    if (isCheck) complain(`${path} is made from nothing`);
+    else rmSync(join(root, path));
+  }
+}
+
+function complain(what: string): void {
+  console.error(`${what}: run make generate`);
+  process.exitCode = 1;
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
 }
 
 function readOr(file: string): string {

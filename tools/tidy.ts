@@ -11,7 +11,7 @@ export type Complaint = { readonly file: string; readonly line: number; readonly
 export type SourceFile = { readonly path: string; readonly text: string };
 
 export function tidy(files: readonly SourceFile[]): readonly Complaint[] {
-  const sources = files.filter(({ path }) => path.endsWith('.ts'));
+  const sources = files.filter(({ path }) => path.endsWith('.ts') && !generated.test(path));
   const docs = files.filter(({ path }) => path.endsWith('.md'));
   return [
     ...sources.flatMap(checkSource),
@@ -21,6 +21,9 @@ export function tidy(files: readonly SourceFile[]): readonly Complaint[] {
 }
 
 const limits = { fileLines: 500, functionLines: 70, lineColumns: 100 } as const;
+
+/** Made by programs of others, in their style; `tools/generate.ts` keeps it up to date. */
+const generated = /^src\/csi\/generated\//;
 
 const pure = /^src\/(base|api|core|lvm|engine)\//;
 
