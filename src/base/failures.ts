@@ -260,6 +260,18 @@ export const failures = {
   UnreadableReport: row('INTERNAL', 'backoff', 'system', 'Report this with the lvm2 version.'),
   StaleView: row('ABORTED', 'backoff', 'system', 'Something changed meanwhile; it is tried again.'),
   QueueFull: row('UNAVAILABLE', 'backoff', 'system', 'Too many changes wait; try again later.'),
+  SocketInUse: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Stop the other instance, or give this one another socket.',
+  ),
+  SocketUnusable: row(
+    'INVALID_ARGUMENT',
+    'after-change',
+    'administrator',
+    'Name a short path in a directory that only root can write.',
+  ),
   Cancelled: row('CANCELLED', 'backoff', 'user', 'The caller went away; ask again.'),
 } as const satisfies Record<string, FailureRow>;
 

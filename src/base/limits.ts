@@ -70,4 +70,15 @@ export const limits = {
   lvNameLengthMax: 127,
   /** Disks smaller than this are never worth a volume group. */
   deviceBytesMin: 16n * MiB,
+
+  /** The kernel's room for the path of a unix socket. */
+  socketPathBytesMax: 107,
+  /** How long an instance that starts waits for one that starts with it to give way. */
+  socketClaimWaitMs: 1_000,
+  /** What an instance that died while it claimed a socket left behind is removed after this. */
+  socketLitterAgeMs: 600_000,
+  /** One gRPC message, in either direction; kubelet's own limit. */
+  grpcMessageBytesMax: 4 * 1024 * 1024,
+  /** Calls that run when a server stops may take so long to end. */
+  grpcStopGraceMs: 20_000,
 } as const;
