@@ -65,6 +65,17 @@ export const limits = {
   mirrorsMax: 10,
   stripeSizeBytes: 64n * KiB,
 
+  /** A longer lvmd.yaml is a mistake, for LVMS too. */
+  lvmdFileBytesMax: 2 * 1024 * 1024,
+  /** Merges (`<<`) of merges would grow without end. */
+  lvmdMergedKeysMax: 10_000,
+  /** TopoLVM keeps so much free in a thick class that says nothing else. */
+  lvmdSpareBytes: 10n * GiB,
+  /** 8 EiB, where LVM ends; TopoLVM would wrap around soon after. */
+  lvmdSpareGibMax: 8_589_934_592,
+  /** TopoLVM names no end for ratios and factors, but its arithmetic has one. */
+  lvmdRatioMax: 1_000_000,
+
   /** LVM: VG and LV name together with the escaping of hyphens must fit a dm name. */
   dmNameLengthMax: 127,
   lvNameLengthMax: 127,

@@ -1,0 +1,102 @@
+import { crossCheck } from './cross-check.ts';
+import { decodeDeviceClass, warnOfOptions } from './device-class.ts';
+import { type Finding, Findings } from './findings.ts';
+import { readThickOptions } from './lvcreate-options.ts';
+import { NodeReader } from './node-reader.ts';
+import type { LvmdOptionClass, LvmdSpec } from './spec.ts';
+import { readYaml, showNode } from './yaml.ts';
+
+/** `warnings` are about what is read otherwise than a person may expect; they stop nothing. */
+export type DecodedLvmd =
+  | { readonly kind: 'lvmd'; readonly spec: LvmdSpec; readonly warnings: readonly Finding[] }
+  | {
+      readonly kind: 'problems';
+      readonly problems: readonly Finding[];
+      readonly warnings: readonly Finding[];
+    };
+
+/** TopoLVM's file, read as leniently as TopoLVM reads it: either it is good, or all is told. */
+export function decodeLvmdFile(given: {
+  readonly file: string;
+  readonly text: string;
+}): DecodedLvmd {
+  const findings = new Findings(given.file);
+  const spec = decodeText(given.text, findings);
+  const { problems, warnings } = findings;
+  if (spec === undefined || problems.length > 0) return { kind: 'problems', problems, warnings };
+  return { kind: 'lvmd', spec, warnings };
+}
+
+function decodeText(text: string, findings: Findings): LvmdSpec | undefined {
+  const root = readYaml(text, findings);
+  if (root === undefined) return undefined;
+  const isEmpty = root.kind === 'scalar' && root.value === null;
+  if (root.kind !== 'mapping' && !isEmpty) {
+    const remedy = 'write a mapping of keys to values';
+    const value = showNode(root);
+    findings.problem({ line: root.line, field: 'the document', value, remedy });
+    return undefined;
+  }
+  const empty = { kind: 'mapping', line: root.line, entries: [] } as const;
+  return decodeRoot(new NodeReader(root.kind === 'mapping' ? root : empty, '', findings));
+}
+
+function decodeRoot(reader: NodeReader): LvmdSpec {
+  const spec = {
+    // LVMS writes an empty text where it has nothing to say.
+    socketName: reader.text('socket-name') || defaultSocket,
+    lvmCommandPrefix: commandPrefix(reader),
+    deviceClasses: deviceClasses(reader),
+    lvcreateOptionClasses: optionClasses(reader),
+  };
+  reader.warnOfUnknown();
+  return spec;
+}
+
+const defaultSocket = '/run/topolvm/lvmd.sock';
+
+function commandPrefix(reader: NodeReader): readonly string[] {
+  const words = reader.texts('lvm-command-prefix') ?? [];
+  const program = words.at(-1);
+  if (words.includes('') || (program !== undefined && !/lvm[^/]*$/.test(program))) {
+    reader.refuse('lvm-command-prefix', 'write words, the last of them the path of lvm');
+  }
+  return words;
+}
+
+function deviceClasses(reader: NodeReader): LvmdSpec['deviceClasses'] {
+  const placed = classReaders(reader).map(decodeDeviceClass);
+  crossCheck(placed);
+  return placed.map(({ spec }) => spec);
+}
+
+/** The sample of MicroShift's design says `deviceClasses`, which TopoLVM would pass over. */
+function classReaders(reader: NodeReader): readonly NodeReader[] {
+  const key = 'device-classes';
+  const alias = 'deviceclasses';
+  const isAlias = !reader.has(key) && reader.has(alias);
+  if (isAlias) reader.warn(alias, `it is read as ${key}; write ${key}, which TopoLVM knows too`);
+  else if (reader.has(alias)) reader.warn(alias, `it is ignored: ${key} stands there too`);
+  const classes = reader.children(isAlias ? alias : key);
+  if (classes?.length === 0) reader.refuse(isAlias ? alias : key, 'list at least one device class');
+  return classes?.filter((child) => child !== undefined) ?? [];
+}
+
+/** TopoLVM checks nothing here, and of two with one name it takes the last. */
+function optionClasses(reader: NodeReader): readonly LvmdOptionClass[] {
+  const children = reader.children('lvcreate-option-classes') ?? [];
+  const lines = new Map<string, number>();
+  return children.flatMap((child) => {
+    if (child === undefined) return [];
+    const name = child.text('name') ?? '';
+    const options = child.texts('options') ?? [];
+    child.warnOfUnknown();
+    warnOfOptions(child, 'options', readThickOptions(options).remarks);
+    const line = lines.get(name);
+    lines.set(name, child.lineOf('name'));
+    if (name === '') child.warn('name', 'nobody can ask for a class without a name');
+    else if (line !== undefined)
+      child.warn('name', `it takes the place of the one on line ${line}`);
+    return [{ name, options }];
+  });
+}
