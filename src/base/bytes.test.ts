@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { bytes, countUp, least, minus, most, roundDown, roundUp, scale, sum } from './bytes.ts';
+import {
+  bytes,
+  countUp,
+  divide,
+  least,
+  minus,
+  most,
+  roundDown,
+  roundUp,
+  scale,
+  sum,
+} from './bytes.ts';
 
 const size = fc.bigInt({ min: 0n, max: 2n ** 70n });
 const unit = fc.bigInt({ min: 1n, max: 2n ** 40n });
@@ -57,6 +68,20 @@ const scaled: readonly (readonly [size: bigint, ratio: number, result: bigint])[
 for (const [value, ratio, result] of scaled) {
   test(`${value} bytes at ratio ${ratio} are ${result}`, () => {
     assert.equal(scale(value, ratio), result);
+  });
+}
+
+const divided: readonly (readonly [size: bigint, factor: number, result: bigint])[] = [
+  [100n, 1, 100n],
+  [100n, 1.5, 66n],
+  [3n, 1_000_000, 0n],
+  [2n ** 60n, 1, 2n ** 60n],
+  [11n * 10n ** 17n, 1.1, 10n ** 18n],
+];
+
+for (const [value, factor, result] of divided) {
+  test(`${value} bytes by ${factor} are ${result}`, () => {
+    assert.equal(divide(value, factor), result);
   });
 }
 

@@ -50,3 +50,8 @@ export function roundDown(value: bigint, unit: bigint): Bytes {
 export function scale(size: bigint, ratio: number): Bytes {
   return bytes((size * BigInt(Math.round(ratio * 1_000_000))) / 1_000_000n);
 }
+
+/** `floor(size / factor)` for a factor a person wrote; exact to a millionth. */
+export function divide(size: bigint, factor: number): Bytes {
+  return bytes((size * 1_000_000n) / BigInt(Math.round(factor * 1_000_000)));
+}

@@ -27,6 +27,12 @@ export const failures = {
     'user',
     'Use a device class that this node has.',
   ),
+  UnknownOptionClass: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'user',
+    'Use an lvcreate option class that this node has.',
+  ),
   VolumeDiffers: row(
     'ALREADY_EXISTS',
     'never',

@@ -55,6 +55,49 @@ for (const [title, given, free, available, largest] of rows) {
   });
 }
 
+const factors: readonly Row[] = [
+  ['a half at factor 2', { overheadFactor: 2 }, [100, 50], 75, 75],
+  ['whole extents only', { overheadFactor: 1.5 }, [100], 66, 66],
+  ['a half of what is not spare', { overheadFactor: 2, spareBytes: extents(30) }, [100], 35, 35],
+  [
+    'whole rows of stripes',
+    { overheadFactor: 1.5, layout: { kind: 'striped', stripes: 3 } },
+    [10, 10, 10],
+    20,
+    18,
+  ],
+  [
+    'a half of two mirrors, not a quarter',
+    { overheadFactor: 2, layout: { kind: 'raid1', mirrors: 1 } },
+    [100, 100],
+    100,
+    99,
+  ],
+  [
+    'the less of mirrors and factor',
+    { overheadFactor: 4, layout: { kind: 'raid1', mirrors: 1 } },
+    [100, 100],
+    50,
+    50,
+  ],
+];
+
+for (const [title, given, free, available, largest] of factors) {
+  test(`a thick class with an overhead factor can give ${title}`, () => {
+    const capacity = capacityOf(thickClass(given), vgWithFree(free));
+    assert.equal(capacity.availableBytes, extents(available));
+    assert.equal(capacity.largestBytes, extents(largest));
+  });
+}
+
+test('a factor counts for the size of a thick class, and not for a thin one', () => {
+  const vg = vgWithFree([1, 2, 3]);
+  assert.equal(capacityOf(thickClass({ overheadFactor: 3 }), vg).sizeBytes, extents(1000));
+  const pool = sampleVg({ lvs: [samplePool()] });
+  const plain = capacityOf(thinClass(), pool);
+  assert.deepEqual(capacityOf(thinClass({ overheadFactor: 3 }), pool), plain);
+});
+
 test('the size of a thick class is its share of the whole group, free or not', () => {
   const vg = vgWithFree([1, 2, 3]);
   assert.equal(capacityOf(thickClass(), vg).sizeBytes, extents(3000));

@@ -1,4 +1,15 @@
-import { type Bytes, bytes, countUp, least, minus, noBytes, scale, times } from '../base/bytes.ts';
+import {
+  type Bytes,
+  bytes,
+  countUp,
+  divide,
+  least,
+  minus,
+  noBytes,
+  roundDown,
+  scale,
+  times,
+} from '../base/bytes.ts';
 import type { DeviceClass } from './device-class.ts';
 import { type Geometry, geometryOf, type Layout, physicalExtents } from './layouts.ts';
 import { findLv, freeExtentsByPv, type ObservedLv, type ObservedVg } from './observed.ts';
@@ -28,10 +39,15 @@ function roomIn(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
   const { layout, spareBytes, overprovisionRatio } = deviceClass;
   if (layout.kind === 'thin') return thinCapacity(vg, layout.pool, overprovisionRatio);
   const geometry = geometryOf(layout) ?? linear;
-  const available = availableExtents(geometry, vg, spareBytes);
-  const largest = largestExtents(geometry, vg, spareBytes);
+  const size = vg.sizeBytes / vg.extentSizeBytes;
+  const free = freeExtents(vg, spareBytes);
+  const columns = BigInt(geometry.dataColumns);
+  // What the layout shows of the overhead must not be counted a second time: the worse counts.
+  const bought = (extents: bigint) => divide(extents, deviceClass.overheadFactor ?? 1);
+  const available = least(availableExtents(geometry, vg, spareBytes), bought(free));
+  const largest = least(largestExtents(geometry, vg, spareBytes), roundDown(bought(free), columns));
   return {
-    sizeBytes: times(dataShare(geometry, vg.sizeBytes / vg.extentSizeBytes), vg.extentSizeBytes),
+    sizeBytes: times(least(dataShare(geometry, size), bought(size)), vg.extentSizeBytes),
     availableBytes: times(available, vg.extentSizeBytes),
     largestBytes: times(largest, vg.extentSizeBytes),
   };

@@ -1,4 +1,4 @@
-import type { DeviceClassSpec, NodeSpec, VolumeGroupSpec } from '../api/node-spec.ts';
+import type { DeviceClassSpec, LayoutSpec, NodeSpec, VolumeGroupSpec } from '../api/node-spec.ts';
 import { bytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { DeviceClass } from './device-class.ts';
@@ -78,14 +78,15 @@ function deviceClass(spec: DeviceClassSpec): DeviceClass {
     name: spec.name,
     vg: spec.volumeGroup,
     isDefault: spec.isDefault,
-    layout: layoutOf(spec),
+    layout: layoutOf(spec.layout),
     spareBytes: spec.spareBytes,
     overprovisionRatio: spec.layout.kind === 'thin' ? spec.layout.overprovisionRatio : 1,
     lvcreateOptions: spec.lvcreateOptions,
   };
 }
 
-function layoutOf({ layout }: DeviceClassSpec): Layout {
+/** A layout as a person asks for it, with every count filled in. */
+export function layoutOf(layout: LayoutSpec): Layout {
   switch (layout.kind) {
     case 'linear':
       return layout;
