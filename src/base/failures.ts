@@ -21,6 +21,20 @@ export const failures = {
     'user',
     'Choose a layout and counts from the layouts table.',
   ),
+  SizeOutOfRange: row('OUT_OF_RANGE', 'never', 'user', 'Ask for a size within the limits named.'),
+  InvalidRequest: row('INVALID_ARGUMENT', 'never', 'user', 'Correct the named field of the call.'),
+  AccessUnsupported: row(
+    'INVALID_ARGUMENT',
+    'never',
+    'user',
+    'A volume is on one node: use ReadWriteOnce or ReadWriteOncePod.',
+  ),
+  TopologyElsewhere: row(
+    'RESOURCE_EXHAUSTED',
+    'never',
+    'user',
+    'Ask the driver of the node that was named.',
+  ),
   UnknownDeviceClass: row(
     'RESOURCE_EXHAUSTED',
     'after-change',
@@ -195,6 +209,12 @@ export const failures = {
     'administrator',
     'Restore it from a backup under its name, or delete the object.',
   ),
+  ThinVolumeUnknown: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'The thin pool does not know the volume: restore it from a backup, or delete it.',
+  ),
   VolumeHasSnapshots: row(
     'FAILED_PRECONDITION',
     'after-change',
@@ -243,7 +263,74 @@ export const failures = {
     'user',
     'LVM cannot grow an active volume that has copy-on-write snapshots: delete them first.',
   ),
+  VolumeInactive: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'Activate the volume on this node.',
+  ),
+  VolumeReadOnly: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Publish it read-only, or make a clone of it.',
+  ),
+  VolumeDeviceMissing: row(
+    'UNAVAILABLE',
+    'backoff',
+    'system',
+    'udev may be late; `dmsetup mknodes` makes missing device nodes.',
+  ),
   CopyUnfinished: row('UNAVAILABLE', 'backoff', 'system', 'Wait: the copy is still under way.'),
+
+  // A volume cannot be shown at a path, or what is shown cannot go.
+  InvalidTargetPath: row('INVALID_ARGUMENT', 'never', 'user', 'Name an absolute path.'),
+  InvalidMountOptions: row('INVALID_ARGUMENT', 'never', 'user', 'Leave the mount flag out.'),
+  UnknownFileSystem: row('INVALID_ARGUMENT', 'never', 'user', 'Use ext4, xfs or btrfs.'),
+  PublishedDifferently: row(
+    'ALREADY_EXISTS',
+    'never',
+    'user',
+    'Unpublish the path first, or use another one.',
+  ),
+  NotPublished: row('NOT_FOUND', 'never', 'user', 'Check the volume id and the path.'),
+  TargetTaken: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Something else is at the path: look at it and take it away yourself.',
+  ),
+  PublicationInUse: row(
+    'UNAVAILABLE',
+    'backoff',
+    'user',
+    'Something still uses files below the path: `fuser --mount PATH` tells what.',
+  ),
+  FileSystemDiffers: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'user',
+    'Ask for the file system that is on the volume, or use another volume.',
+  ),
+  FileSystemDamaged: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Check the file system with the fsck of its type while it is not mounted.',
+  ),
+  FileSystemTooSmall: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Make the volume larger, or use another file system.',
+  ),
+  MountFailed: row(
+    'INTERNAL',
+    'backoff',
+    'administrator',
+    'Look at the kernel log of the node: options or file system may be wrong.',
+  ),
+  FileFailed: row('INTERNAL', 'backoff', 'system', 'Look at the file system of the node.'),
 
   // The host or LVM answered no.
   LvmLocked: row('UNAVAILABLE', 'backoff', 'system', 'Another LVM command is running; wait.'),

@@ -34,10 +34,23 @@ export const limits = {
   /** TopoLVM rounds sizes up to this before LVM rounds them to extents. */
   sectorBytes: 4n * KiB,
   extentSizeBytes: 4n * MiB,
+  /** Asked for no size in particular, TopoLVM gives this much. */
+  volumeBytesDefault: 1n * GiB,
+  /** Less than this is of no use: TopoLVM's minima. */
+  blockBytesMin: 8n * MiB,
+  ext4BytesMin: 32n * MiB,
+  xfsBytesMin: 300n * MiB,
+  btrfsBytesMin: 200n * MiB,
   /** LVM's text metadata needs about 2 KiB a volume at worst: room for 2,000 volumes, twice. */
   vgMetadataBytes: 16n * MiB,
   /** A copy that was cut off goes on from a multiple of this. */
   copySliceBytes: 256n * MiB,
+  /** Zeroing a new raw volume that was cut off goes on from a multiple of this. */
+  zeroSliceBytes: 64n * GiB,
+  /** A file or device that gives no answer for so long counts as failed. */
+  fileTimeoutMs: 20_000,
+  /** Linux takes no longer path. */
+  pathLengthMax: 4095,
 
   /** CoW snapshots: room reserved for changes, as a share of the origin. */
   cowReservePercent: 20n,

@@ -39,6 +39,11 @@ function invalid(name: string, why: string): Blocked {
   return blocked('InvalidName', `${show(name)} is not a volume name: ${why}`);
 }
 
+/** Made and removed at once, so that lvm sends what it still has to say to a thin pool. */
+export function messengerName(pool: string): string {
+  return `${pool}.messenger`;
+}
+
 /** The snapshot that a copied clone reads from; it lives only while the copy runs. */
 export function copySourceName(clone: string): string {
   return `${clone}.copy`;

@@ -19,14 +19,23 @@ export const snapshotRole = 'snapshot';
 /** Value of the `role` tag of a thin pool, by which a pool that is half made is known. */
 export const thinPoolRole = 'thin-pool';
 
+/** Value of the `role` tag of a volume that is made and removed to wake up a thin pool. */
+export const poolMessengerRole = 'pool-messenger';
+
 const prefixes = {
   class: 'quarry.class=',
   source: 'quarry.source=',
+  /** What the source is: a `volume` or a `snapshot`. */
+  from: 'quarry.from=',
   copied: 'quarry.copied=',
+  /** How far a new raw volume was overwritten with zeroes. */
+  zeroed: 'quarry.zeroed=',
   name: 'quarry.name=',
   role: 'quarry.role=',
   /** When it was asked for, in milliseconds since 1970: a retry tells the same time. */
   created: 'quarry.created=',
+  /** The size that was asked for, by which a repeated request is known. */
+  asked: 'quarry.asked=',
   /** The group snapshot it is a part of. */
   group: 'quarry.group=',
 } as const;

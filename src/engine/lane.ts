@@ -9,6 +9,7 @@ import { isLong, type Step } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
+import { type ActivateLv, sendQueuedMessages } from './messages.ts';
 import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
 
@@ -31,6 +32,8 @@ export class Lane {
   #lastChange = 0;
   /** Groups in which a command of ours failed, and may have left a device suspended. */
   readonly #suspects = new Set<string>();
+  /** Volumes that their thin pool did not know when they were to be activated. */
+  readonly #unknown: ActivateLv[] = [];
   /** Our last change that is known to survive a power cut. */
   #lastFlush = 0;
 
@@ -146,6 +149,8 @@ export class Lane {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
       this.#suspects.delete(vgUuid);
     }
+    const [unknown] = this.#unknown.splice(0);
+    if (unknown !== undefined) await sendQueuedMessages(this.#tools, unknown);
   }
 
   /** After a failure: the group is searched before anything else is done in it. */
@@ -190,7 +195,12 @@ export class Lane {
       await execute(this.#tools.host, step, { noun, volume }, this.#tools.trace);
       return true;
     } catch (error) {
-      job.failure = asOperationError(error);
+      const failure = asOperationError(error);
+      const isFirst = job.repeats === 0;
+      if (failure.code === 'ThinVolumeUnknown' && step.kind === 'activate-lv' && isFirst) {
+        // What lvm has queued may mend it: it is sent before the next look.
+        this.#unknown.push(step);
+      } else job.failure = failure;
       this.suspect(step);
       return false;
     } finally {

@@ -51,6 +51,7 @@ const meanings: Readonly<Partial<Record<FailureCode, readonly string[]>>> = {
   ThinPoolMissing: ['no-pool'],
   ThinPoolForeign: ['pool-is-linear'],
   ThinPoolUnhealthy: ['pool-broken-activate', 'pool-broken-create'],
+  ThinVolumeUnknown: ['message-queued-activate'],
   SourceNotFound: ['no-origin-thin', 'no-origin-cow'],
   GrowUnsupported: ['grow-origin'],
   VolumeDiffers: ['lv-exists', 'pool-name-taken', 'half-made-create'],

@@ -50,6 +50,8 @@ export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
   [/Pool \S+ not found in Volume group/, 'ThinPoolMissing'],
   [/Logical volume \S+ is not a thin pool/, 'ThinPoolForeign'],
   [/Check of pool \S+ failed/, 'ThinPoolUnhealthy'],
+  // dm-thin was never told to make it, or lost it.
+  [/reload ioctl on \S* ?\(\S+\) failed: No data available/, 'ThinVolumeUnknown'],
   // A RAID whose lvcreate was killed: only removing it helps.
   [/Refusing activation of RAID LV \S+ with visible SubLVs/, 'VolumeUnhealthy'],
   [/Snapshot origin LV \S+ not found/, 'SourceNotFound'],

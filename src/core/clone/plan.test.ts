@@ -315,6 +315,13 @@ const refusals: readonly Row[] = [
     /vg1/,
   ],
   [
+    'needs room for the snapshot it is read from before it begins',
+    wanted(),
+    hostOf(vgWithFree([Number(sizeBytes / extents(1)) + 1], { lvs: [source] })),
+    'InsufficientCapacity',
+    /more for the snapshot it is read from; vg1 has/,
+  ],
+  [
     'needs a promise for all of it before it begins',
     thinly({ sizeBytes: extents(95) }, 1),
     thinHost(sampleThin()),

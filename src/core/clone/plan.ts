@@ -1,13 +1,14 @@
-import { type Bytes, bytes, least, noBytes } from '../../base/bytes.ts';
+import { type Bytes, bytes, countUp, least, noBytes } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
+import { costExtents, freeExtents } from '../capacity.ts';
 import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import type { DesiredSnapshot } from '../snapshot/desired.ts';
-import { planSnapshot } from '../snapshot/plan.ts';
+import { cowReserve, planSnapshot } from '../snapshot/plan.ts';
 import { type Decision, next, rest } from '../step.ts';
 import { copyingTag, copySourceRole, ownerTag, readTag, tagOf } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
@@ -38,7 +39,7 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
     return planInstant(desired, vg, source, host);
   }
   return clone === undefined
-    ? planTarget(desired, host)
+    ? (roomForBoth(desired, vg, source) ?? planTarget(desired, host))
     : planCopy(desired, vg, { source, clone }, host);
 }
 
@@ -94,6 +95,20 @@ function planComplete(desired: DesiredClone, vg: ObservedVg, host: ObservedHost)
   const helper = copySourceOf(desired, vg);
   if (helper !== undefined) return planRemovalOf(vg, helper, {});
   return planVolume(asVolume(desired, desired.tags), host);
+}
+
+/** The copy and the snapshot it is read from must both fit, or the copy would be left half made. */
+function roomForBoth(desired: DesiredClone, vg: ObservedVg, source: ObservedLv) {
+  if (source.kind === 'cow-snapshot') return undefined;
+  const { layout, spareBytes } = desired.deviceClass;
+  const copy = costExtents(layout, desired.sizeBytes, vg);
+  const snapshot = countUp(cowReserve(source.sizeBytes, undefined), vg.extentSizeBytes);
+  const free = freeExtents(vg, spareBytes);
+  if (copy + snapshot <= free) return undefined;
+  const message =
+    `a copy of ${source.name} needs ${copy} extents, and ${snapshot} more for the snapshot it is ` +
+    `read from; ${vg.name} has ${free} (${showBytes(spareBytes)} kept spare)`;
+  return blocked('InsufficientCapacity', message);
 }
 
 /** The target is made first, marked as unfinished by the very command that makes it. */

@@ -59,8 +59,8 @@ function planThin(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv):
 }
 
 function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): Decision {
-  const wanted = desired.reserveBytes ?? reserveFor(source.sizeBytes);
-  const reserveBytes = roundUp(least(wanted, cowUseful(source.sizeBytes)), vg.extentSizeBytes);
+  const reserve = cowReserve(source.sizeBytes, desired.reserveBytes);
+  const reserveBytes = roundUp(reserve, vg.extentSizeBytes);
   const free = times(freeExtents(vg, desired.deviceClass.spareBytes), vg.extentSizeBytes);
   if (reserveBytes > free) {
     const message =
@@ -132,6 +132,11 @@ function cowGrowth(
   const useful = roundUp(cowUseful(snapshot.sizeBytes), vg.extentSizeBytes);
   const room = least(roundUp(more, vg.extentSizeBytes), free, minus(useful, snapshot.ownSizeBytes));
   return room > 0n ? sum(snapshot.ownSizeBytes, room) : undefined;
+}
+
+/** Room for changes, never more than a snapshot of that source can use. */
+export function cowReserve(sourceBytes: Bytes, wanted: Bytes | undefined): Bytes {
+  return least(wanted ?? reserveFor(sourceBytes), cowUseful(sourceBytes));
 }
 
 /** A snapshot whose reserve is its whole source, with the map of chunks, can never overflow. */

@@ -1,0 +1,309 @@
+import type { Bytes } from '../base/bytes.ts';
+import { type Blocked, OperationError } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
+import { type Capacity, capacityOf } from '../core/capacity.ts';
+import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
+import { desiredClone } from '../core/clone/desired.ts';
+import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
+import { findVg, type ObservedHost } from '../core/observed.ts';
+import { desiredSnapshot } from '../core/snapshot/desired.ts';
+import { copyingTag, readTag, tagOf } from '../core/tags.ts';
+import { isBlocked, usableVg } from '../core/usable-vg.ts';
+import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
+import { sizeInGroup } from '../core/volume/plan.ts';
+import type { VolumeStatus } from '../core/volume/status.ts';
+import { type Access, type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Task } from '../engine/job.ts';
+import type { Signal } from '../engine/ports.ts';
+import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
+import { Turns } from '../engine/turns.ts';
+
+export type VolumesParts = {
+  readonly engine: Engine;
+  /** The classes as they are configured now; an edit of the file changes them. */
+  readonly classes: () => readonly DeviceClass[];
+  /** A name that no volume ever had. */
+  readonly newId: () => string;
+  readonly nowMs: () => number;
+};
+
+export type CreateVolume = {
+  readonly name: string;
+  readonly className: string;
+  readonly optionClass: string;
+  readonly range: SizeRange;
+  readonly uses: readonly Access[];
+  readonly source: { readonly kind: 'volume' | 'snapshot'; readonly id: string } | undefined;
+};
+
+export type CreateSnapshot = {
+  readonly name: string;
+  readonly sourceId: string;
+  readonly groupId?: string;
+};
+
+/**
+ * Volumes and snapshots of a host without a cluster. LVM's names and tags are all that is
+ * remembered, so a restart at any point loses nothing and the same request finds its result.
+ */
+export class Volumes {
+  readonly #parts: VolumesParts;
+  readonly #turns = new Turns();
+
+  constructor(parts: VolumesParts) {
+    this.#parts = parts;
+  }
+
+  /** The newest report; it has everything that was ever answered. No lvm run, but the first. */
+  async host(): Promise<ObservedHost> {
+    const { model } = this.#parts.engine;
+    return (model.newest ?? (await model.refresh())).host;
+  }
+
+  async records(): Promise<readonly VolumeRecord[]> {
+    return recordsIn(await this.host(), this.#groups());
+  }
+
+  async find(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord | undefined> {
+    return (await this.records()).find((record) => record.id === id && record.kind === kind);
+  }
+
+  /** One that must be there. */
+  async get(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord> {
+    const record = await this.find(kind, id);
+    if (record !== undefined) return record;
+    const missing = await this.#missingGroups();
+    if (missing === '') throw new OperationError('VolumeNotFound', `there is no ${kind} ${id}`);
+    const message = `the ${kind} ${id} may be in ${missing}, which cannot be read`;
+    throw new OperationError('VolumeGroupMissing', message);
+  }
+
+  create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
+    const work = () => this.#create(request);
+    return this.#turns.run(`volume ${request.name}`, work, signal);
+  }
+
+  expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
+    return this.#turns.run(id, () => this.#expand(id, range), signal);
+  }
+
+  snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
+    const work = () => this.#snapshot(request);
+    return this.#turns.run(`snapshot ${request.name}`, work, signal);
+  }
+
+  remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
+    return this.#turns.run(id, () => this.#remove(kind, id), signal);
+  }
+
+  /** What a class can still give; nothing where the class or its group is not here. */
+  async capacity(className: string, optionClass: string): Promise<Capacity | undefined> {
+    const deviceClass = findDeviceClass(this.#parts.classes(), className);
+    if (isBlocked(deviceClass)) return undefined;
+    const chosen = withOptionClass(deviceClass, optionClass);
+    const vg = findVg(await this.host(), deviceClass.vg);
+    return isBlocked(chosen) || vg === undefined ? undefined : capacityOf(chosen, vg);
+  }
+
+  /** The class that a volume was made in; a class that is gone leaves its volumes usable. */
+  classOf(record: VolumeRecord): DeviceClass | Blocked {
+    const classes = this.#parts.classes();
+    const named = classes.find(({ name }) => name === record.className);
+    return (
+      named ??
+      classes.find(({ vg }) => vg === record.vg.name) ??
+      findDeviceClass(classes, record.className ?? '')
+    );
+  }
+
+  async #create(request: CreateVolume): Promise<VolumeRecord> {
+    const base = orThrow(findDeviceClass(this.#parts.classes(), request.className));
+    const deviceClass = orThrow(withOptionClass(base, request.optionClass));
+    const asked = orThrow(sizeFor(request.range, request.uses));
+    const existing = await this.#named('volume', request.name);
+    if (existing !== undefined) checkSame(existing, request, deviceClass, asked);
+    const id = existing?.id ?? this.#parts.newId();
+    const sizeBytes = existing === undefined || isCut(existing, asked) ? asked : existing.sizeBytes;
+    const { source, range } = request;
+    const from = source === undefined ? [] : [tagOf('from', source.kind)];
+    const tags = [...this.#marks(request.name), tagOf('asked', String(asked)), ...from];
+    const wanted = { name: id, className: deviceClass.name, sizeBytes, tags };
+    await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
+    // Its UUID is not passed on: nobody was told of it if this request has to make it anew.
+    const task =
+      source === undefined
+        ? volumeTask(orThrow(desiredVolume(wanted, [deviceClass])))
+        : cloneTask(
+            orThrow(
+              desiredClone(
+                { ...wanted, source: source.id, sourceUuid: await this.#sourceUuid(source, existing) },
+                [deviceClass],
+              ),
+            ),
+          );
+    return this.#bring(task);
+  }
+
+  /** A clone that is complete needs its source no more. */
+  async #sourceUuid(
+    source: NonNullable<CreateVolume['source']>,
+    existing: VolumeRecord | undefined,
+  ): Promise<string | undefined> {
+    if (existing === undefined) return (await this.#source(source)).lv.uuid;
+    return (await this.find(source.kind, source.id))?.lv.uuid;
+  }
+
+  async #source({ kind, id }: NonNullable<CreateVolume['source']>): Promise<VolumeRecord> {
+    const record = await this.find(kind, id);
+    if (record !== undefined) return record;
+    throw new OperationError('SourceNotFound', `there is no ${kind} ${id}`);
+  }
+
+  async #checkLimit(
+    wanted: Parameters<typeof desiredVolume>[0] & { readonly deviceClass: DeviceClass },
+    limitBytes: bigint,
+  ): Promise<void> {
+    const volume = orThrow(desiredVolume(wanted, [wanted.deviceClass]));
+    const vg = usableVg(await this.host(), wanted.deviceClass.vg);
+    if (!isBlocked(vg)) orThrow(withinLimit(sizeInGroup(volume, vg), limitBytes));
+  }
+
+  async #expand(id: string, range: SizeRange): Promise<VolumeRecord> {
+    const record = await this.get('volume', id);
+    const deviceClass = orThrow(this.classOf(record));
+    const asked = orThrow(sizeFor(range, []));
+    if (asked <= record.sizeBytes) {
+      orThrow(withinLimit(record.sizeBytes, range.limitBytes));
+      return record;
+    }
+    const wanted = { name: id, className: deviceClass.name, sizeBytes: asked, uuid: record.lv.uuid };
+    await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
+    return this.#bring(volumeTask(orThrow(desiredVolume(wanted, [deviceClass]))));
+  }
+
+  async #snapshot(request: CreateSnapshot): Promise<VolumeRecord> {
+    const { name, sourceId, groupId } = request;
+    const existing = await this.#named('snapshot', name);
+    if (existing !== undefined && existing.sourceId !== sourceId) {
+      const message = `the snapshot ${name} exists and is of ${existing.sourceId ?? 'nothing'}`;
+      throw new OperationError('VolumeDiffers', `${message}, not of ${sourceId}`);
+    }
+    if (existing?.lv.isInvalid === true) {
+      const message = `the snapshot ${name} overflowed and can no longer be read`;
+      throw new OperationError('SnapshotOverflowed', message);
+    }
+    // A snapshot outlives its thin source: what is there needs no source any more.
+    const source = existing ?? (await this.#source({ kind: 'volume', id: sourceId }));
+    const deviceClass = orThrow(this.classOf(source));
+    const group = groupId === undefined ? [] : [tagOf('group', groupId)];
+    const desired = desiredSnapshot({
+      name: existing?.id ?? this.#parts.newId(),
+      source: sourceId,
+      deviceClass,
+      tags: [...this.#marks(name), ...group],
+      ...(existing === undefined ? { sourceUuid: source.lv.uuid } : {}),
+    });
+    return this.#bring(snapshotTask(orThrow(desired)));
+  }
+
+  async #remove(kind: VolumeRecord['kind'], id: string): Promise<void> {
+    const records = await this.records();
+    const record = records.find((candidate) => candidate.id === id);
+    if (record === undefined) return this.#removeUnknown(kind, id);
+    if (record.kind !== kind) {
+      throw new OperationError('InvalidRequest', `${id} is a ${record.kind}, no ${kind}`);
+    }
+    const reader = records.find((one) => one.sourceId === id && one.lv.tags.includes(copyingTag));
+    if (reader !== undefined) {
+      throw new OperationError('VolumeInUse', `${reader.id} is still being copied from ${id}`);
+    }
+    const task = volumeTask(absentVolume(record.vg.name, id, record.lv.uuid));
+    settled(await this.#parts.engine.submit(task));
+  }
+
+  /** "It is gone" is said only where every group was seen, and nobody else's volume has the name. */
+  async #removeUnknown(kind: VolumeRecord['kind'], id: string): Promise<void> {
+    const missing = await this.#missingGroups();
+    if (missing !== '') {
+      const message = `the ${kind} ${id} may be in ${missing}, which cannot be read`;
+      throw new OperationError('VolumeGroupMissing', message);
+    }
+    const host = await this.host();
+    const groups = this.#groups();
+    const foreign = host.vgs.find(
+      (vg) => groups.has(vg.name) && vg.lvs.some((lv) => lv.name === id && !lv.isInternal),
+    );
+    if (foreign === undefined) return;
+    const message = `${foreign.name}/${id} was not made by this driver`;
+    throw new OperationError('NotOurs', message);
+  }
+
+  async #bring(task: Task<VolumeStatus>): Promise<VolumeRecord> {
+    const { name } = settled(await this.#parts.engine.submit(task));
+    const record = (await this.records()).find(({ id }) => id === name);
+    if (record !== undefined) return record;
+    throw new OperationError('VolumeLost', `${name} was made, and somebody removed it at once`);
+  }
+
+  async #named(kind: VolumeRecord['kind'], name: string): Promise<VolumeRecord | undefined> {
+    return (await this.records()).find((record) => record.name === name && record.kind === kind);
+  }
+
+  #marks(name: string): readonly string[] {
+    return [tagOf('name', name), tagOf('created', String(this.#parts.nowMs()))];
+  }
+
+  #groups(): ReadonlySet<string> {
+    return new Set(this.#parts.classes().map(({ vg }) => vg));
+  }
+
+  async #missingGroups(): Promise<string> {
+    const host = await this.host();
+    const missing = [...this.#groups()].filter((name) => findVg(host, name) === undefined);
+    return showList(missing);
+  }
+}
+
+/** A repeated request is the same request, or there is a volume of that name in its way. */
+function checkSame(
+  existing: VolumeRecord,
+  request: CreateVolume,
+  deviceClass: DeviceClass,
+  asked: Bytes,
+): void {
+  const { requiredBytes, limitBytes } = request.range;
+  const fits =
+    existing.sizeBytes >= requiredBytes && (limitBytes === 0n || existing.sizeBytes <= limitBytes);
+  const differences = [
+    ...(existing.className === deviceClass.name ? [] : [`in class ${existing.className}`]),
+    ...(isFrom(existing, request.source) ? [] : [`made from ${existing.sourceId ?? 'nothing'}`]),
+    ...(fits || isCut(existing, asked) ? [] : [`of ${existing.sizeBytes} bytes`]),
+  ];
+  if (differences.length === 0) return;
+  const message = `the volume ${request.name} exists, ${showList(differences)}`;
+  throw new OperationError('VolumeDiffers', message);
+}
+
+function isFrom(existing: VolumeRecord, source: CreateVolume['source']): boolean {
+  if (source === undefined) return existing.sourceId === undefined;
+  return existing.sourceId === source.id && existing.sourceKind === source.kind;
+}
+
+/** Asked for with this very size, and cut off before it had it. */
+function isCut(existing: VolumeRecord, asked: Bytes): boolean {
+  const note = readTag(existing.lv.tags, 'asked');
+  return existing.sizeBytes < asked && note === String(asked);
+}
+
+function settled<Status>(outcome: Blocked | { readonly kind: 'settled'; readonly status: Status }) {
+  if (outcome.kind === 'settled') return outcome.status;
+  throw new OperationError(outcome.code, outcome.message);
+}
+
+export function orThrow<T extends object | bigint>(value: T | Blocked): T {
+  const isRefusal = typeof value === 'object' && isBlocked(value);
+  if (!isRefusal) return value as T;
+  const { code, message } = value;
+  throw new OperationError(code, message);
+}

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { bytes, GiB, MiB } from '../../src/base/bytes.ts';
+import { type CreateVolume, Volumes } from '../../src/csi/volumes.ts';
+import { Stage } from './stage.ts';
+
+/** The driver's store on the stage's node. A restart of the process gives a new one. */
+class Scene {
+  readonly stage = new Stage();
+  volumes: Volumes;
+  #ids = 0;
+
+  private constructor() {
+    this.volumes = this.#life();
+  }
+
+  static async begin(): Promise<Scene> {
+    const scene = new Scene();
+    await scene.stage.setUp();
+    return scene;
+  }
+
+  restart(): void {
+    this.stage.restart();
+    this.volumes = this.#life();
+  }
+
+  create(name: string, given: Partial<CreateVolume> & { readonly mib?: number } = {}) {
+    const { mib = 100, ...rest } = given;
+    return this.run(this.volumes.create({ ...request(name, mib), ...rest }));
+  }
+
+  run<T>(work: Promise<T>): Promise<T> {
+    return this.stage.run(work);
+  }
+
+  runs(): readonly string[] {
+    return this.stage.ran.map(({ argv }) => argv.slice(0, 2).join(' '));
+  }
+
+  #life(): Volumes {
+    return new Volumes({
+      engine: this.stage.engine,
+      classes: () => this.stage.node.deviceClasses,
+      newId: () => `id-${(this.#ids += 1)}`,
+      nowMs: () => this.stage.world.clock.nowMs(),
+    });
+  }
+}
+
+function request(name: string, mib: number): CreateVolume {
+  const range = { requiredBytes: bytes(BigInt(mib) * MiB), limitBytes: 0n };
+  const uses = [{ fsType: 'ext4' }];
+  return { name, className: 'thick', optionClass: '', range, uses, source: undefined };
+}
+
+const range = (mib: number, limitMib = 0) => ({
+  requiredBytes: BigInt(mib) * MiB,
+  limitBytes: BigInt(limitMib) * MiB,
+});
+
+test('a volume has an id of its own, its name in a tag, and costs one lvm run', async () => {
+  const scene = await Scene.begin();
+  const record = await scene.create('pvc-1');
+  assert.equal(record.id, 'id-1');
+  assert.equal(record.name, 'pvc-1');
+  assert.equal(record.className, 'thick');
+  assert.equal(record.sizeBytes, 100n * MiB);
+  assert.deepEqual(scene.runs(), ['lvm lvcreate']);
+});
+
+test('the same request finds its result, also after a restart', async () => {
+  const scene = await Scene.begin();
+  const first = await scene.create('pvc-1');
+  scene.restart();
+  const again = await scene.create('pvc-1');
+  assert.equal(again.id, first.id);
+  assert.equal(again.lv.uuid, first.lv.uuid);
+  assert.deepEqual(scene.runs(), ['lvm lvcreate']);
+});
+
+test('ten requests of one name at once make one volume', async () => {
+  const scene = await Scene.begin();
+  const all = Array.from({ length: 10 }, () => scene.volumes.create(request('pvc-1', 100)));
+  const records = await scene.run(Promise.all(all));
+  assert.equal(new Set(records.map(({ id }) => id)).size, 1);
+  assert.deepEqual(scene.runs(), ['lvm lvcreate']);
+});
+
+test('a caller that goes away loses the wait, and the same request finds the volume', async () => {
+  const scene = await Scene.begin();
+  const abort = new AbortController();
+  const left = scene.volumes.create(request('pvc-1', 100), abort.signal);
+  const again = scene.volumes.create(request('pvc-1', 100));
+  abort.abort();
+  await assert.rejects(left, { code: 'Cancelled' });
+  assert.equal((await scene.run(again)).id, 'id-1');
+  assert.deepEqual(scene.runs(), ['lvm lvcreate']);
+});
+
+test('a process that dies while it makes a volume finds it, or makes it, in its next life', async () => {
+  for (const when of ['before', 'during', 'after'] as const) {
+    const scene = await Scene.begin();
+    scene.stage.world.faults.next('lvcreate', { kind: 'crash', when });
+    void scene.volumes.create(request('pvc-1', 100)).catch(() => undefined);
+    await scene.stage.world.clock.advance(60_000);
+    scene.restart();
+    await scene.create('pvc-1');
+    const records = await scene.run(scene.volumes.records());
+    assert.deepEqual(
+      records.map(({ name }) => name),
+      ['pvc-1'],
+      when,
+    );
+  }
+});
+
+const differing: readonly (readonly [string, Partial<CreateVolume>, RegExp])[] = [
+  ['another class', { className: 'thin' }, /in class thick/],
+  ['more than it has', { range: range(200) }, /of 104857600 bytes/],
+  ['less than it has', { range: range(20, 50) }, /of 104857600 bytes/],
+];
+
+for (const [title, given, message] of differing) {
+  test(`a name is taken when it is asked for with ${title}`, async () => {
+    const scene = await Scene.begin();
+    await scene.create('pvc-1');
+    await assert.rejects(scene.create('pvc-1', given), { code: 'VolumeDiffers', message });
+    assert.deepEqual(scene.runs(), ['lvm lvcreate']);
+  });
+}
+
+test('a repeated request that leaves more room is the same', async () => {
+  const scene = await Scene.begin();
+  const first = await scene.create('pvc-1');
+  const again = await scene.create('pvc-1', { range: range(90, 120) });
+  assert.equal(again.id, first.id);
+});
+
+test('a limit that whole extents cannot keep is told before anything is done', async () => {
+  const scene = await Scene.begin();
+  const tight = { requiredBytes: 101n * MiB, limitBytes: 102n * MiB };
+  await assert.rejects(scene.create('pvc-1', { range: tight }), { code: 'SizeOutOfRange' });
+  assert.deepEqual(scene.runs(), []);
+});
+
+test('growing costs one run, and is done when it is there', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1');
+  const grown = await scene.run(scene.volumes.expand(id, range(200)));
+  assert.equal(grown.sizeBytes, 200n * MiB);
+  assert.equal((await scene.run(scene.volumes.expand(id, range(150)))).sizeBytes, 200n * MiB);
+  assert.deepEqual(scene.runs(), ['lvm lvcreate', 'lvm lvextend']);
+});
+
+test('what is not there is not found, unless its group is away', async () => {
+  const scene = await Scene.begin();
+  await assert.rejects(scene.run(scene.volumes.expand('no', range(1))), { code: 'VolumeNotFound' });
+  await scene.run(scene.volumes.remove('volume', 'no'));
+  const { machine } = scene.stage.world;
+  for (const device of machine.devices) scene.stage.world.admin.pull(device.path);
+  await scene.run(scene.stage.engine.observe());
+  const away = { code: 'VolumeGroupMissing', message: /data/ };
+  await assert.rejects(scene.run(scene.volumes.expand('no', range(1))), away);
+  await assert.rejects(scene.run(scene.volumes.remove('volume', 'no')), away);
+});
+
+test('removing costs one run and can be repeated', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1');
+  await scene.run(scene.volumes.remove('volume', id));
+  await scene.run(scene.volumes.remove('volume', id));
+  assert.deepEqual(await scene.run(scene.volumes.records()), []);
+  assert.deepEqual(scene.runs(), ['lvm lvcreate', 'lvm lvremove']);
+});
+
+test('a handle is never used twice', async () => {
+  const scene = await Scene.begin();
+  const first = await scene.create('pvc-1');
+  await scene.run(scene.volumes.remove('volume', first.id));
+  const second = await scene.create('pvc-1');
+  assert.notEqual(second.id, first.id);
+  await scene.run(scene.volumes.remove('volume', first.id));
+  assert.equal((await scene.run(scene.volumes.get('volume', second.id))).name, 'pvc-1');
+});
+
+test("somebody else's volume is not removed, whatever id is given", async () => {
+  const scene = await Scene.begin();
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'theirs', 'data');
+  await scene.run(scene.stage.engine.observe());
+  await assert.rejects(scene.run(scene.volumes.remove('volume', 'theirs')), { code: 'NotOurs' });
+  assert.ok(scene.stage.world.lv('data', 'theirs') !== undefined);
+});
+
+for (const className of ['thin', 'thick']) {
+  test(`${className}: a snapshot is found by its name, tells one time, and can be restored`, async () => {
+    const scene = await Scene.begin();
+    const { id } = await scene.create('pvc-1', { className });
+    const snapshot = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: id }));
+    assert.deepEqual([snapshot.kind, snapshot.sourceId], ['snapshot', id]);
+    await scene.stage.world.clock.advance(5_000);
+    const again = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: id }));
+    assert.deepEqual([again.id, again.createdMs], [snapshot.id, snapshot.createdMs]);
+    const source = { kind: 'snapshot', id: snapshot.id } as const;
+    const restored = await scene.create('pvc-2', { className, source, mib: 200 });
+    assert.equal(restored.sizeBytes, 200n * MiB);
+    assert.deepEqual([restored.sourceId, restored.sourceKind], [snapshot.id, 'snapshot']);
+    await scene.run(scene.volumes.remove('snapshot', snapshot.id));
+    const repeated = await scene.create('pvc-2', { className, source, mib: 200 });
+    assert.equal(repeated.id, restored.id, 'a complete restore needs its source no more');
+  });
+
+  test(`${className}: a clone that is cut off at any command is the same clone in the end`, async () => {
+    for (let nth = 1; nth <= 6; nth += 1) {
+      const scene = await Scene.begin();
+      const { id } = await scene.create('pvc-1', { className });
+      const source = { kind: 'volume', id } as const;
+      const wanted = { ...request('pvc-2', 300), className, source };
+      let left = nth;
+      const isNth = ({ effect }: { readonly effect: string }) =>
+        effect === 'changes' && (left -= 1) === 0;
+      scene.stage.world.faults.next(isNth, { kind: 'crash', when: 'during' });
+      void scene.volumes.create(wanted).catch(() => undefined);
+      await scene.stage.world.clock.advance(120_000);
+      scene.restart();
+      const clone = await scene.run(scene.volumes.create(wanted));
+      assert.equal(clone.sizeBytes, 300n * MiB);
+      const names = (await scene.run(scene.volumes.records())).map(({ name }) => name);
+      assert.deepEqual(names.toSorted(), ['pvc-1', 'pvc-2']);
+      const lvs = scene.stage.world.vg('data')?.lvs.map((lv) => lv.name) ?? [];
+      assert.ok(!lvs.some((name) => name.endsWith('.copy')), `${nth}: ${lvs.join(' ')}`);
+    }
+  });
+}
+
+test('a thick origin with snapshots is neither removed nor grown, and both say why', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1');
+  const snapshot = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: id }));
+  const named = new RegExp(snapshot.id);
+  await assert.rejects(scene.run(scene.volumes.remove('volume', id)), {
+    code: 'VolumeHasSnapshots',
+    message: named,
+  });
+  await assert.rejects(scene.run(scene.volumes.expand(id, range(200))), {
+    code: 'GrowUnsupported',
+    message: named,
+  });
+});
+
+test('a snapshot keeps its name from other sources, and is no volume', async () => {
+  const scene = await Scene.begin();
+  const first = await scene.create('pvc-1');
+  const second = await scene.create('pvc-2');
+  const snapshot = await scene.run(scene.volumes.snapshot({ name: 's', sourceId: first.id }));
+  const taken = scene.volumes.snapshot({ name: 's', sourceId: second.id });
+  await assert.rejects(scene.run(taken), { code: 'VolumeDiffers' });
+  const removal = scene.volumes.remove('volume', snapshot.id);
+  await assert.rejects(scene.run(removal), { code: 'InvalidRequest' });
+  const lost = scene.volumes.snapshot({ name: 't', sourceId: 'no' });
+  await assert.rejects(scene.run(lost), { code: 'SourceNotFound' });
+});
+
+test('capacity is what a class can give, and nothing where there is no such class', async () => {
+  const scene = await Scene.begin();
+  const thick = await scene.run(scene.volumes.capacity('thick', ''));
+  assert.ok(thick !== undefined && thick.largestBytes > GiB);
+  assert.equal(await scene.run(scene.volumes.capacity('no', '')), undefined);
+  assert.equal(await scene.run(scene.volumes.capacity('thick', 'no')), undefined);
+});
