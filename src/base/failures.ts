@@ -279,7 +279,7 @@ export const failures = {
     'UNAVAILABLE',
     'backoff',
     'system',
-    'udev may be late; `dmsetup mknodes` makes missing device nodes.',
+    'Run `dmsetup mknodes` if udev has not made the device node by now.',
   ),
   CopyUnfinished: row('UNAVAILABLE', 'backoff', 'system', 'Wait: the copy is still under way.'),
 

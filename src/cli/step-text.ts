@@ -39,6 +39,8 @@ export function stepText(step: Step): string {
       return `change the tags of ${step.vg}/${step.lv}`;
     case 'copy-range':
       return `copy ${showBytes(step.lengthBytes)} of ${step.from} to ${step.lv}`;
+    case 'zero-range':
+      return `overwrite ${showBytes(step.lengthBytes)} of ${step.vg}/${step.lv} with zeroes`;
     case 'remove-lv':
       return `remove ${step.vg}/${step.lv}`;
   }

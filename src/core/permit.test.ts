@@ -15,6 +15,7 @@ import type { FailureCode } from '../base/failures.ts';
 import type { DeviceSelector } from './device/desired.ts';
 import type { ObservedDevice, ObservedLv, ObservedVg, Signatures } from './observed.ts';
 import { type Deed, permitFor, type Question } from './permit.ts';
+import { fileSystemUuid } from './publication/file-systems.ts';
 import { copyingTag, ownerTag, pendingTag, tagOf } from './tags.ts';
 import { isBlocked } from './usable-vg.ts';
 
@@ -313,7 +314,14 @@ const nothing: Signatures = { kind: 'none' };
 const unsure: Signatures = { kind: 'unknown', why: 'blkid ended with code 8' };
 const xfs: Signatures = { kind: 'found', types: ['xfs'] };
 const pending = sampleLv({ tags: [ownerTag, pendingTag] });
-const format = { deed: 'format-lv', lv: pending, probes: [nothing, nothing] } as const;
+const format: Ask<'format-lv'> = {
+  deed: 'format-lv',
+  lv: pending,
+  probes: [nothing, nothing],
+  found: undefined,
+  wantedType: 'ext4',
+  mountPoints: [],
+};
 
 granted('a pending volume on which two probes found nothing', format, 'uuid-v1');
 refused<'format-lv'>(format, [
@@ -328,4 +336,57 @@ refused<'format-lv'>(format, [
   ['when the second probe found something', { probes: [nothing, xfs] }, 'VolumeHoldsData', /xfs/],
   ['when the first probe is unsure', { probes: [unsure, nothing] }, 'VolumeHoldsData', /code 8/],
   ['when the second probe is unsure', { probes: [nothing, unsure] }, 'VolumeHoldsData', /code 8/],
+]);
+
+const ext4: Signatures = { kind: 'found', types: ['ext4'] };
+const unfinished = { type: 'ext4', uuid: fileSystemUuid('uuid-v1') };
+const cutOff: Ask<'format-lv'> = { ...format, probes: [ext4, ext4], found: unfinished };
+const unmapped = sampleThin({ tags: [], dataPercent: 0 });
+
+granted('a pending volume with what our own mkfs left on it', cutOff, 'uuid-v1');
+granted('a superblock of ours that no probe sees', { ...format, found: unfinished }, 'uuid-v1');
+granted('a thin volume without a block, whoever made it', { ...format, lv: unmapped }, 'uuid-v1');
+refused<'format-lv'>(cutOff, [
+  ['while it is mounted', { mountPoints: ['/m'] }, 'VolumeInUse', /v1 .*\/m/],
+  ['without a pending mark', { lv: sampleLv() }, 'VolumeHoldsData', /no pending mark/],
+  ['when another type is wanted', { wantedType: 'xfs' }, 'VolumeHoldsData', /found ext4/],
+  [
+    'when the UUID is not the one we give this volume',
+    { found: { type: 'ext4', uuid: fileSystemUuid('uuid-v2') } },
+    'VolumeHoldsData',
+    /ext4, [0-9a-f-]{36}\), which is not our unfinished work/,
+  ],
+  ['when a probe finds more', { probes: [ext4, xfs] }, 'VolumeHoldsData', /found xfs/],
+  ['when a probe is unsure', { probes: [ext4, unsure] }, 'VolumeHoldsData', /code 8/],
+  [
+    'when only the superblock shows a foreign file system',
+    { probes: [nothing, nothing], found: { type: 'ext4', uuid: 'u' } },
+    'VolumeHoldsData',
+    /superblock of ext4/,
+  ],
+  [
+    'of a thin volume that has one block',
+    { lv: sampleThin({ tags: [], dataPercent: 0.01 }), probes: [nothing, nothing] },
+    'VolumeHoldsData',
+    /no pending mark/,
+  ],
+  [
+    'of a thin volume whose blocks nobody counted',
+    { lv: sampleThin({ tags: [], dataPercent: undefined }), probes: [nothing, nothing] },
+    'VolumeHoldsData',
+    /no pending mark/,
+  ],
+  [
+    'of an unmapped thin volume with a signature all the same',
+    { lv: unmapped },
+    'VolumeHoldsData',
+    /found ext4/,
+  ],
+]);
+
+const zero: Ask<'zero-range'> = { deed: 'zero-range', lv: pending };
+granted('a new volume of ours', zero, 'uuid-v1');
+refused<'zero-range'>(zero, [
+  ['without a pending mark', { lv: sampleLv() }, 'VolumeHoldsData', /no pending mark/],
+  ['of somebody else', { lv: sampleLv({ tags: [pendingTag] }) }, 'VolumeHoldsData', /of ours/],
 ]);

@@ -3,6 +3,7 @@ import { showList } from '../base/show.ts';
 import type { DeviceSelector } from './device/desired.ts';
 import { holdsPartitionsOnly, inUseReasons } from './device/reasons.ts';
 import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
+import { fileSystemUuid } from './publication/file-systems.ts';
 import { isOurs, pendingTag } from './tags.ts';
 
 declare const proven: unique symbol;
@@ -22,7 +23,8 @@ export type Deed =
   | 'reduce-vg'
   | 'drop-missing'
   | 'remove-pv'
-  | 'format-lv';
+  | 'format-lv'
+  | 'zero-range';
 
 /** What somebody wants to destroy, with everything that can prove it harmless. */
 export type Question =
@@ -54,7 +56,13 @@ export type Question =
       readonly deed: 'format-lv';
       readonly lv: ObservedLv;
       readonly probes: readonly [Signatures, Signatures];
-    };
+      /** What a superblock on the volume says, if there is one. */
+      readonly found: { readonly type: string; readonly uuid: string } | undefined;
+      readonly wantedType: string;
+      /** Where it is mounted or bound right now. */
+      readonly mountPoints: readonly string[];
+    }
+  | { readonly deed: 'zero-range'; readonly lv: ObservedLv };
 
 export function permitFor<Q extends Question>(question: Q): Permit<Q['deed']> | Blocked {
   const answer = answerTo(question);
@@ -80,6 +88,8 @@ function answerTo(question: Question): Answer {
       return { target: question.pv.uuid, objection: againstPvRemoval(question) };
     case 'format-lv':
       return { target: question.lv.uuid, objection: againstFormat(question) };
+    case 'zero-range':
+      return { target: question.lv.uuid, objection: againstZeroing(question.lv) };
   }
 }
 
@@ -189,15 +199,49 @@ function againstPvRemoval(question: Extract<Question, { deed: 'remove-pv' }>): B
 }
 
 function againstFormat(question: Extract<Question, { deed: 'format-lv' }>): Blocked | undefined {
-  const { lv, probes } = question;
-  if (!lv.tags.includes(pendingTag)) {
+  const { lv, probes, mountPoints } = question;
+  const isPending = lv.tags.includes(pendingTag);
+  // Nothing was ever written to a thin volume without a block, whoever made it.
+  const isUnmapped = lv.kind === 'thin' && lv.dataPercent === 0;
+  if (!isPending && !isUnmapped) {
     return no('VolumeHoldsData', lv.name, 'it carries no pending mark');
   }
+  if (mountPoints.length > 0) {
+    return no('VolumeInUse', lv.name, `it is in use at ${showList(mountPoints)}`);
+  }
+  const unfinished = isPending ? unfinishedType(question) : undefined;
   for (const probe of probes) {
-    if (probe.kind === 'found') {
-      return no('VolumeHoldsData', lv.name, `a probe found ${showList(probe.types)}`);
-    }
     if (probe.kind === 'unknown') return no('VolumeHoldsData', lv.name, probe.why);
+    if (probe.kind === 'found' && !probe.types.every((type) => type === unfinished)) {
+      return no('VolumeHoldsData', lv.name, foundText(probe.types, question.found));
+    }
+  }
+  if (question.found === undefined || unfinished !== undefined) return undefined;
+  return no('VolumeHoldsData', lv.name, foundText([question.found.type], question.found));
+}
+
+/** Our own mkfs, cut off or never answered for: it alone gives the volume this UUID. */
+function unfinishedType(question: Extract<Question, { deed: 'format-lv' }>): string | undefined {
+  const { found, lv, wantedType } = question;
+  const isOurs = found?.uuid === fileSystemUuid(lv.uuid) && found.type === wantedType;
+  return isOurs ? wantedType : undefined;
+}
+
+function foundText(
+  types: readonly string[],
+  found: { readonly type: string; readonly uuid: string } | undefined,
+): string {
+  const identity = found === undefined ? '' : ` (a superblock of ${found.type}, ${found.uuid})`;
+  return `a probe found ${showList(types)}${identity}, which is not our unfinished work`;
+}
+
+/**
+ * What lies on a new thick volume belongs to nobody: the mark alone says that it is new. That
+ * nobody has it open is asked of the kernel: udev opens it for a moment whenever it changes.
+ */
+function againstZeroing(lv: ObservedLv): Blocked | undefined {
+  if (!lv.tags.includes(pendingTag) || !isOurs(lv.tags)) {
+    return no('VolumeHoldsData', lv.name, 'it carries no pending mark of ours');
   }
   return undefined;
 }

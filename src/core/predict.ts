@@ -97,6 +97,7 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
       return changed(vg, step.lvUuid, () => ({ isActive: true }));
     case 'change-tags':
     case 'copy-range':
+    case 'zero-range':
       return changed(vg, step.lvUuid, (lv) => ({ tags: retagged(lv.tags, step) }));
   }
 }

@@ -94,7 +94,7 @@ for (const kind of ['evacuate-pv', 'reduce-vg'] as const) {
   });
 }
 
-test('only moving and copying data is long', () => {
+test('only moving, copying and zeroing data is long', () => {
   const long = all.filter(isLong).map((step) => step.kind);
-  assert.deepEqual(long.toSorted(), ['copy-range', 'evacuate-pv']);
+  assert.deepEqual(long.toSorted(), ['copy-range', 'evacuate-pv', 'zero-range']);
 });

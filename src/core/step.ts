@@ -27,6 +27,7 @@ export type Step =
   | ActivateLv
   | ChangeTags
   | CopyRange
+  | ZeroRange
   | RemoveLv;
 
 export type StepKind = Step['kind'];
@@ -154,6 +155,16 @@ export type CopyRange = OnLv & {
   readonly remove: readonly string[];
 };
 
+/** Overwrites a stretch of a volume that nobody used; the tags are changed after the data. */
+export type ZeroRange = OnLv & {
+  readonly kind: 'zero-range';
+  readonly offsetBytes: Bytes;
+  readonly lengthBytes: Bytes;
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+  readonly permit: Permit<'zero-range'>;
+};
+
 export type RemoveLv = OnLv & {
   readonly kind: 'remove-lv';
   /** What lvremove would take along unasked, and must therefore find absent under its lock. */
@@ -175,5 +186,7 @@ export function next(step: Step): Decision {
 
 /** Steps that take long and hardly touch the volume group's metadata alone: others need not wait. */
 export function isLong(step: Step): boolean {
-  return step.kind === 'copy-range' || step.kind === 'evacuate-pv';
+  return longSteps.has(step.kind);
 }
+
+const longSteps: ReadonlySet<StepKind> = new Set(['copy-range', 'zero-range', 'evacuate-pv']);

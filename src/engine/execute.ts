@@ -1,6 +1,7 @@
 import { type FailureCode, OperationError } from '../base/failures.ts';
 import { show } from '../base/show.ts';
-import type { Step } from '../core/step.ts';
+import type { PublicationStepKind } from '../core/publication/step.ts';
+import type { Step, StepKind } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
 import { isInVg, parseSuspended } from '../lvm/dmsetup.ts';
@@ -30,10 +31,12 @@ export async function execute(
   for (const command of commandsOf(step)) await runCommand(host, command, step, subject, trace);
 }
 
+type AnyStep = { readonly kind: StepKind | PublicationStepKind };
+
 export async function runCommand(
   host: Host,
   command: Command,
-  step: Step,
+  step: AnyStep,
   subject: Subject,
   trace: Trace,
 ): Promise<void> {
@@ -85,7 +88,7 @@ export async function resumeSuspended(
 }
 
 /** "No room" means something else to whoever creates, grows or takes a snapshot. */
-function stepFailure(step: Step, failure: OperationError): OperationError {
+function stepFailure(step: AnyStep, failure: OperationError): OperationError {
   if (!noRoom.has(failure.code)) return failure;
   const code = roomCodes[step.kind];
   return code === undefined ? failure : new OperationError(code, failure.message);
@@ -97,7 +100,7 @@ const noRoom: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'VolumeGroupMetadataFull',
 ]);
 
-const roomCodes: { readonly [kind in Step['kind']]?: FailureCode } = {
+const roomCodes: { readonly [kind in AnyStep['kind']]?: FailureCode } = {
   'extend-lv': 'InsufficientCapacityToExpand',
   'create-thin-snapshot': 'InsufficientCapacityForSnapshot',
   'create-cow-snapshot': 'InsufficientCapacityForSnapshot',

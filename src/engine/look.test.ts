@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { noFiles } from '../../test/samples/no-files.ts';
 import { sampleVg } from '../../test/samples/observed.ts';
 import { reportText } from '../../test/samples/report-text.ts';
 import { OperationError } from '../base/failures.ts';
@@ -32,6 +33,7 @@ function hostWith(answers: Answers) {
     links: () => Promise.resolve([{ link: '/dev/disk/by-id/b', device: '/dev/sdb' }]),
     readText: (path) => Promise.resolve(path.includes('mountinfo') ? (answers.mounts ?? '') : ''),
     flush: () => Promise.resolve(),
+    ...noFiles,
   };
   return { host, probed };
 }

@@ -1,3 +1,6 @@
+import type { Bytes } from '../base/bytes.ts';
+import type { FsSpace } from '../core/publication/status.ts';
+import type { FileStep } from '../core/publication/step.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
 
 /**
@@ -14,6 +17,30 @@ export type Host = {
   readText(path: string): Promise<string>;
   /** Makes devices keep what was written to them, through a power cut too. */
   flush(devices: readonly string[]): Promise<void>;
+  /** What is at a path. Links of its parents are resolved; so is a last link, which is told. */
+  inspect(path: string): Promise<PathFacts>;
+  /** Bytes of a device or file; fewer where it ends before. */
+  readBytes(
+    path: string,
+    range: { readonly offset: number; readonly length: number },
+  ): Promise<Uint8Array>;
+  /** Room in the file system at a path. */
+  statFs(path: string): Promise<FsSpace>;
+  /** Makes or takes away one directory or file. What is so already is no error. */
+  changeFile(step: FileStep): Promise<void>;
+};
+
+export type PathFacts = {
+  /** As the kernel's table of mounts would have it. */
+  readonly path: string;
+  /** `unreadable`: something is there, but asking for it fails, as on a dead file system. */
+  readonly kind: 'absent' | 'directory' | 'file' | 'device' | 'other' | 'unreadable';
+  readonly isLink: boolean;
+  /** `major:minor` of a block device, '' for anything else. */
+  readonly number: string;
+  /** Permission bits. */
+  readonly mode: number;
+  readonly sizeBytes: Bytes;
 };
 
 export type Running = {

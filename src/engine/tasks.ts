@@ -3,6 +3,9 @@ import { planClone } from '../core/clone/plan.ts';
 import { type CloneStatus, cloneStatus } from '../core/clone/status.ts';
 import type { DesiredNode } from '../core/node.ts';
 import type { ObservedNode } from '../core/observed.ts';
+import type { PublishedVolume } from '../core/publication/desired.ts';
+import { planInGroup } from '../core/publication/in-group.ts';
+import type { GroupWant } from '../core/publication/step.ts';
 import type { DesiredSnapshot } from '../core/snapshot/desired.ts';
 import { planSnapshot } from '../core/snapshot/plan.ts';
 import { snapshotStatus } from '../core/snapshot/status.ts';
@@ -58,6 +61,17 @@ export function thinPoolTask(desired: DesiredThinPool): Task<ThinPoolStatus> {
     vg: desired.vg,
     plan: (host) => planThinPool(desired, host),
     status: (host) => thinPoolStatus(desired, host),
+  };
+}
+
+/** What a publication needs of lvm; the look after it is the publisher's own. */
+export function publicationTask(volume: PublishedVolume, want: GroupWant): Task<undefined> {
+  return {
+    noun: 'publication',
+    volume: volume.name,
+    vg: volume.vg,
+    plan: (host) => planInGroup(want, volume, host),
+    status: () => undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import { open, readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
+import { changeFile, inspect, readBytes, statFs } from './files.ts';
 import { type RunOptions, startCommand } from './run.ts';
 
 /** The door to this node: its programs, its block devices, its /proc. */
@@ -13,6 +14,10 @@ export function realHost(options: RunOptions): Host {
     links: findLinks,
     readText: (path) => readFile(path, 'utf8'),
     flush: async (devices) => void (await Promise.all(devices.map(flushDevice))),
+    inspect,
+    readBytes,
+    statFs,
+    changeFile,
   };
 }
 

@@ -111,6 +111,14 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
       'skip=1073741824 seek=1073741824 count=1048576 conv=nocreat,notrunc,fsync status=none',
     'lvm lvchange --deltag old --addtag new --select lv_uuid=LVU vg-1/v1',
   ],
+  'zero-range': [
+    {
+      ...{ kind: 'zero-range', ...onLv, vg: 'vg-1', offsetBytes: GiB, lengthBytes: MiB },
+      ...{ add: ['new'], remove: ['old'], permit: permit('zero-range', 'LVU') },
+    },
+    'blkdiscard --zeroout --offset 1073741824 --length 1048576 /dev/mapper/vg--1-v1',
+    'lvm lvchange --deltag old --addtag new --select lv_uuid=LVU vg-1/v1',
+  ],
   'remove-lv': [
     {
       ...{ kind: 'remove-lv', ...onLv, dependents: 'cow-snapshots' },
@@ -218,6 +226,7 @@ test('every step that destroys needs a permit', () => {
   const kinds = new Set(destroying.map((step) => step.kind));
   assert.deepEqual([...kinds].toSorted(), [
     ...['drop-missing', 'reduce-vg', 'remove-lv', 'remove-pv', 'remove-vg', 'wipe-device'],
+    'zero-range',
   ]);
 });
 

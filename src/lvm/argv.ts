@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
 import { dmName } from '../core/names.ts';
 import { isForeseen } from '../core/predict.ts';
-import type { CopyRange, CreateLv, CreateThinPool, Step } from '../core/step.ts';
+import type { CopyRange, CreateLv, CreateThinPool, Step, ZeroRange } from '../core/step.ts';
 import type { Command } from './command.ts';
 
 /**
@@ -15,6 +15,7 @@ import type { Command } from './command.ts';
 export function commandsOf(step: Step): readonly Command[] {
   assertRunnable(step);
   if (step.kind === 'copy-range') return [copy(step), change(lvmArgvOf(step))];
+  if (step.kind === 'zero-range') return [zero(step), change(lvmArgvOf(step))];
   if (step.kind === 'wipe-device') return [change(['wipefs', '--all', step.device])];
   const timeoutMs = step.kind === 'evacuate-pv' ? limits.copyTimeoutMs : limits.changeTimeoutMs;
   return [change(lvmArgvOf(step), timeoutMs)];
@@ -74,6 +75,7 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
       ];
     case 'change-tags':
     case 'copy-range':
+    case 'zero-range':
       return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];
     case 'remove-lv':
       return removeLv(step);
@@ -155,6 +157,17 @@ function copy(step: CopyRange): Command {
   return change(argv, limits.copyTimeoutMs);
 }
 
+/** blkdiscard opens the device for itself alone: what is mounted or held is not overwritten. */
+function zero(step: ZeroRange): Command {
+  const { vg, lv, offsetBytes, lengthBytes } = step;
+  const argv: Command['argv'] = [
+    ...(['blkdiscard', '--zeroout'] as const),
+    ...['--offset', String(offsetBytes), '--length', String(lengthBytes)],
+    `/dev/mapper/${dmName(vg, lv)}`,
+  ];
+  return change(argv, limits.copyTimeoutMs);
+}
+
 /** A second metadata copy on every device is lvm's default; the size is not. */
 function newPvOptions(step: { readonly metadataBytes: Bytes }): readonly string[] {
   return ['--metadatasize', b(step.metadataBytes)];
@@ -207,6 +220,7 @@ function permittedTarget(step: Step): string | undefined {
     case 'wipe-device':
       return step.device;
     case 'remove-lv':
+    case 'zero-range':
       return step.lvUuid;
     case 'remove-vg':
     case 'drop-missing':

@@ -157,7 +157,7 @@ export function parseLoopDevices(output: string): ReadonlyMap<string, string> {
   return new Map(rows.map((row) => [text(row, 'name'), optionalText(row, 'back-file')]));
 }
 
-function unescapeOctal(escaped: string): string {
+export function unescapeOctal(escaped: string): string {
   return escaped.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   );

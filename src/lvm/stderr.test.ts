@@ -16,7 +16,16 @@ const meanings: Readonly<Partial<Record<FailureCode, readonly string[]>>> = {
     ...['locked-create-lv', 'locked-remove-lv', 'locked-create-vg', 'locked-look'],
     ...['evacuating-extend', 'evacuating-remove', 'evacuating-snapshot'],
   ],
-  VolumeInUse: ['lv-mounted', 'lv-opened', 'lv-held', 'dm-name-taken'],
+  VolumeInUse: [
+    ...['lv-mounted', 'lv-opened', 'lv-held', 'dm-name-taken', 'mount-twice', 'zero-mounted'],
+    ...['format-mounted-ext4', 'format-mounted-xfs', 'format-mounted-btrfs'],
+  ],
+  PublicationInUse: ['unmount-busy'],
+  FileSystemTooSmall: ['format-small-xfs', 'format-small-btrfs'],
+  FileSystemDamaged: ['mount-damaged'],
+  MountFailed: ['mount-type', 'mount-option'],
+  VolumeReadOnly: ['mount-write-protected'],
+  VolumeDeviceMissing: ['mount-no-device'],
   DeviceBusy: [
     ...['mounted-create', 'mounted-extend', 'wipe-mounted', 'reduce-used', 'pvremove-used'],
   ],
@@ -70,7 +79,8 @@ const meanings: Readonly<Partial<Record<FailureCode, readonly string[]>>> = {
   DeviceHoldsData: ['signature-create', 'signature-extend'],
   StaleView: [
     ...['extend-same-size', 'extend-smaller', 'evacuate-empty', 'pvremove-no-pv'],
-    ...['copy-inactive', 'resume-no-device'],
+    ...['copy-inactive', 'resume-no-device', 'zero-no-device', 'mount-no-path'],
+    ...['unmount-none', 'unmount-no-path'],
   ],
   CommandFailed: ['thin-snapshot-of-linear'],
 };

@@ -71,12 +71,33 @@ export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
   [/Can't remove final physical volume/, 'DeviceNotUsable'],
   [/existing signatures? left on the device/, 'DeviceHoldsData'],
 
+  // File systems: mkfs, mount, umount, and blkdiscard on what is mounted.
+  [/is mounted; will not make a filesystem here/, 'VolumeInUse'],
+  [/contains a mounted filesystem/, 'VolumeInUse'],
+  [/ERROR: \S+ is mounted/, 'VolumeInUse'],
+  // btrfs-progs 6.2 (Debian 12) looks at UUIDs before it looks at mounts.
+  [/ERROR: non-unique UUID/, 'VolumeInUse'],
+  [/blkdiscard: cannot open \S+: Device or resource busy/, 'VolumeInUse'],
+  [/^mount: .* already mounted on /m, 'VolumeInUse'],
+  [/umount: .*: target is busy/, 'PublicationInUse'],
+  [/Filesystem must be larger than/, 'FileSystemTooSmall'],
+  [/is too small to make a usable filesystem/, 'FileSystemTooSmall'],
+  [/Structure needs cleaning/, 'FileSystemDamaged'],
+  [/is write-protected but explicit read-write mode requested/, 'VolumeReadOnly'],
+  [/mount: .*: special device \S+ does not exist/, 'VolumeDeviceMissing'],
+  [/fsconfig\(\) failed: .*: Can't lookup blockdev/, 'VolumeDeviceMissing'],
+  [/mount: .*: mount point does not exist/, 'StaleView'],
+  [/mount: .*: wrong fs type, bad option, bad superblock/, 'MountFailed'],
+  [/mount: .*: fsconfig\(\) failed/, 'MountFailed'],
+
   // There was nothing left to do, or nothing to do it to: somebody was faster.
   [/New size .* matches existing size|No size change/, 'StaleView'],
   [/not larger than existing size/, 'StaleView'],
   [/No data to move for/, 'StaleView'],
   [/No PV found on device/, 'StaleView'],
   [/dd: failed to open .*: No such file or directory/, 'StaleView'],
+  [/blkdiscard: cannot open .*: No such file or directory/, 'StaleView'],
+  [/umount: .*: (?:not mounted|no mount point specified)/, 'StaleView'],
   [/resume ioctl on \S+ +failed: No such device or address/, 'StaleView'],
 
   [/Run `\S+ --help' for more information/, 'LvmRejectedOption'],
@@ -100,6 +121,7 @@ export function gist(stderr: string): string {
 const chatter = new RegExp(
   [
     'lvmpolld\\.socket: connect failed',
+    '^dmesg\\(1\\) may have more information',
     '^Run `\\S+ --help',
     '^See vgreduce --removemissing',
     '^To remove them unconditionally',
@@ -111,7 +133,10 @@ const chatter = new RegExp(
 
 /** lvm prints warnings on success too: they count only when there is nothing else. */
 function telling(stderr: string): readonly string[] {
+  // mkfs.xfs adds a page of all its options to whatever it says.
   const lines = stderr
+    .split(/^Usage: /m, 1)
+    .join('')
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');

@@ -78,6 +78,12 @@ export const sampleSteps: { readonly [kind in StepKind]: Extract<Step, { kind: k
     add: ['quarry.copied=4194304'],
     remove: [],
   },
+  'zero-range': {
+    ...{ kind: 'zero-range', ...onLv, offsetBytes: bytes(0n), lengthBytes: extents(1) },
+    add: ['quarry.zeroed=4194304'],
+    remove: [],
+    permit: permit('zero-range', 'uuid-v1'),
+  },
   'remove-lv': {
     ...{ kind: 'remove-lv', ...onLv, dependents: 'cow-snapshots' },
     permit: permit('remove-lv', 'uuid-v1'),

@@ -3,6 +3,7 @@ import { OperationError } from '../../src/base/failures.ts';
 import type { ObservedHost, ObservedLv, ObservedVg } from '../../src/core/observed.ts';
 import type { DeviceLink, Host, Running } from '../../src/engine/ports.ts';
 import type { Command, CommandResult } from '../../src/lvm/command.ts';
+import { noFiles } from './no-files.ts';
 import { hostOf, sampleLv, sampleVg } from './observed.ts';
 import { reportText } from './report-text.ts';
 
@@ -127,6 +128,11 @@ export class TinyHost implements Host {
     const edited = (vg: ObservedVg) => (vg.name === name ? { ...vg, lvs: change(vg.lvs) } : vg);
     this.state = { ...this.state, vgs: this.state.vgs.map(edited) };
   }
+
+  readonly inspect = noFiles.inspect;
+  readonly readBytes = noFiles.readBytes;
+  readonly statFs = noFiles.statFs;
+  readonly changeFile = noFiles.changeFile;
 
   exclusiveOpen(): Promise<'free'> {
     return Promise.resolve('free');

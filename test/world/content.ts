@@ -17,6 +17,9 @@ export type Signature = {
   readonly uuid: string;
   readonly label: string;
   readonly offset: number;
+  /** How large a file system is, and the permissions of its root, where somebody made one. */
+  readonly fsBytes?: number;
+  readonly rootMode?: number;
 };
 
 export const nothing: Content = { writes: [], signatures: [] };

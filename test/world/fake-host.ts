@@ -1,11 +1,17 @@
 import { OperationError } from '../../src/base/failures.ts';
-import type { DeviceLink, Host, Running, Signal } from '../../src/engine/ports.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { FsSpace } from '../../src/core/publication/status.ts';
+import type { FileStep } from '../../src/core/publication/step.ts';
+import type { DeviceLink, Host, PathFacts, Running, Signal } from '../../src/engine/ports.ts';
 import type { Command } from '../../src/lvm/command.ts';
 import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
 import { isOpenByLvm, lvAt } from './commands/devices.ts';
+import { fsSpace, inspectPath, sysFile } from './fake-files.ts';
 import { isInUse, type Machine } from './machine.ts';
 import { never, type ProcessTable } from './process-table.ts';
+import { fileProgram } from './programs.ts';
 import { mountInfo, swaps } from './reports/block-devices.ts';
+import { superblockBytes } from './superblock-bytes.ts';
 
 /**
  * The door to a fake machine for one life of a process. Once that process has died nothing comes
@@ -86,16 +92,54 @@ export class FakeHost implements Host {
 
   async flush(devices: readonly string[]): Promise<void> {
     await this.#shortly();
-    const gone = devices.find((path) => this.#machine.device(path)?.isBroken ?? true);
+    const gone = devices.find((path) => {
+      if (lvAt(this.#machine, path) !== undefined) return false;
+      return this.#machine.device(path)?.isBroken ?? true;
+    });
     if (gone !== undefined) {
       throw new OperationError('DeviceFailed', `${gone} cannot be flushed: ENXIO`);
     }
     this.#machine.caches?.flush(devices);
   }
 
+  async inspect(path: string): Promise<PathFacts> {
+    await this.#shortly();
+    return inspectPath(this.#machine, path);
+  }
+
+  async readBytes(
+    path: string,
+    range: { readonly offset: number; readonly length: number },
+  ): Promise<Uint8Array> {
+    await this.#shortly();
+    const lv = lvAt(this.#machine, path);
+    if (lv === undefined) throw new OperationError('DeviceFailed', `${path}: ENXIO`);
+    // A read from a suspended device waits until it is resumed.
+    while (lv.isSuspended) await this.#whileAlive(this.#machine.clock.sleep(250));
+    return superblockBytes(lv.content.signatures, range);
+  }
+
+  async statFs(path: string): Promise<FsSpace> {
+    await this.#shortly();
+    const space = fsSpace(this.#machine, path);
+    if (space === undefined) throw new OperationError('FileFailed', `${path}: ENOENT`);
+    return space;
+  }
+
+  /** Runs like a program, so that it meets the same faults. */
+  async changeFile(step: FileStep): Promise<void> {
+    const mode = step.kind === 'change-mode' ? [String(step.mode)] : [];
+    const argv: Command['argv'] = [fileProgram, step.kind, step.path, ...mode];
+    const timeoutMs = limits.changeTimeoutMs;
+    const { exitCode, stderr } = await this.start({ argv, effect: 'changes', timeoutMs }).result;
+    if (exitCode === 0) return;
+    const code = stderr.includes('ENOTEMPTY') ? 'TargetTaken' : 'FileFailed';
+    throw new OperationError(code, `${step.path}: ${stderr.trim()}`);
+  }
+
   #procFile(path: string): string | undefined {
     if (path === mountsPath) return mountInfo(this.#machine);
-    return path === swapsPath ? swaps(this.#machine) : undefined;
+    return path === swapsPath ? swaps(this.#machine) : sysFile(this.#machine, path);
   }
 
   async #shortly(): Promise<void> {

@@ -256,9 +256,9 @@ test('a lock that cannot be had is an error with no effect', async () => {
 
 test('what nobody understands ends with code 3 and is remembered', async () => {
   const { world, host } = setUp();
-  const result = await run(world, host, change('mkfs.ext4 /dev/sda'));
+  const result = await run(world, host, change('mkfs.vfat /dev/sda'));
   assert.equal(result.exitCode, 3);
-  assert.deepEqual(world.unknown, ['mkfs.ext4 /dev/sda']);
+  assert.deepEqual(world.unknown, ['mkfs.vfat /dev/sda']);
 });
 
 function setUp(seed = 1): { readonly world: FakeWorld; readonly host: FakeHost } {

@@ -14,7 +14,9 @@ export type Mishap =
   /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
   | 'left-moving'
   /** Killed between suspend and resume: all I/O of the volume hangs until it is resumed. */
-  | 'left-suspended';
+  | 'left-suspended'
+  /** mkfs was killed half-way: it wrote something, but nothing that a probe would know. */
+  | 'half-formatted';
 
 /** What can go wrong with one command. */
 export type Fault =

@@ -5,6 +5,7 @@ import type { FakeClock } from './clock.ts';
 import { holdsData } from './content.ts';
 import { metadataRoomOf, metadataText } from './metadata-text.ts';
 import { type Device, freeExtentsOf, type Lv, type Pv, strandsOf, type Vg } from './model.ts';
+import { MountTable } from './mount-table.ts';
 import type { Outcome, Voice } from './text.ts';
 
 /** The disks and the kernel of one fake machine, and what became of what was on them. */
@@ -14,6 +15,7 @@ export class Machine {
   readonly devices: Device[];
   vgs: Vg[] = [];
   readonly destroyed: Destruction[] = [];
+  readonly table = new MountTable();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** What runs right now, for the notes LVM keeps. */
@@ -88,6 +90,20 @@ export class Machine {
     return this.vgs.find((vg) => vg.pvs.some((pv) => pv.uuid === pvUuid));
   }
 
+  /** Every active volume with the minor number of its device. */
+  minors(): ReadonlyMap<Lv, number> {
+    return this.table.minors(this.visibleVgs().flatMap((vg) => vg.lvs.filter((lv) => lv.isActive)));
+  }
+
+  minorOf(lv: Lv): number {
+    return this.minors().get(lv) ?? -1;
+  }
+
+  /** The volume behind a device number, while it is active. */
+  volumeOf(number: string): Lv | undefined {
+    return [...this.minors()].find(([, minor]) => number === `254:${minor}`)?.[0];
+  }
+
   missingPvs(vg: Vg): readonly Pv[] {
     return vg.pvs.filter((pv) => this.isMissing(pv));
   }
@@ -154,7 +170,15 @@ export class Machine {
 /** One thing that is gone for good, and whether anybody could miss it. */
 export type Destruction = {
   /** `overwrite`: dd wrote where the volume held something; right only while it is a copy. */
-  readonly deed: 'wipefs' | 'lvremove' | 'vgremove' | 'pvremove' | 'vgreduce' | 'overwrite';
+  readonly deed:
+    | 'wipefs'
+    | 'lvremove'
+    | 'vgremove'
+    | 'pvremove'
+    | 'vgreduce'
+    | 'overwrite'
+    | 'mkfs'
+    | 'zeroout';
   readonly what: string;
   readonly uuid: string;
   readonly heldData: boolean;

@@ -322,7 +322,7 @@ function durationOf(command: Command, chance: { between(a: number, b: number): n
 /** Does the command read or write a volume that is suspended? */
 function isAsleep(machine: Machine, argv: readonly string[]): boolean {
   const [program] = argv;
-  if (program !== 'dd' && program !== 'blkid' && program !== 'wipefs') return false;
+  if (program === 'lvm' || program === 'dmsetup' || program === 'lsblk') return false;
   return argv.some((word) => {
     const path = word.replace(/^(if|of)=/, '');
     return path.startsWith('/dev/') && lvAt(machine, path)?.isSuspended === true;

@@ -1,9 +1,11 @@
 import { type Arguments, isOutcome, parseArguments } from './argv.ts';
 import { dd, dmsetupResume, wipefs } from './commands/devices.ts';
+import { btrfstune, grow, mkfs, zeroOut } from './commands/file-systems.ts';
 import { lvchange, lvchangeOptions } from './commands/lvchange.ts';
 import { lvcreate, lvcreateOptions } from './commands/lvcreate.ts';
 import { lvextend, lvextendOptions } from './commands/lvextend.ts';
 import { lvremove, lvremoveOptions } from './commands/lvremove.ts';
+import { changeFile, mount, umount } from './commands/mounts.ts';
 import { beginMove, finishMove, pvmove, pvmoveOptions } from './commands/pvmove.ts';
 import {
   pvremove,
@@ -20,6 +22,9 @@ import { fullreport } from './reports/fullreport.ts';
 import { labels } from './reports/labels.ts';
 import { probeBlkid, probeWipefs } from './reports/probes.ts';
 import type { Outcome } from './text.ts';
+
+/** Not a program: what the host's door does with files meets the same faults as one. */
+export const fileProgram = 'file';
 
 type Program = (machine: Machine, parsed: Arguments, mishap?: Mishap) => Outcome;
 type Entry = {
@@ -61,6 +66,24 @@ export function execute(
     case 'wipefs':
       if (first === '--all' && argv.length === 3) return wipefs(machine, argv);
       return argv.includes('--no-act') ? probeWipefs(machine, argv.at(-1) ?? '') : undefined;
+    case 'mkfs.ext4':
+    case 'mkfs.xfs':
+    case 'mkfs.btrfs':
+      return mkfs(machine, argv, mishap);
+    case 'mount':
+      return mount(machine, argv);
+    case 'umount':
+      return umount(machine, argv);
+    case 'resize2fs':
+    case 'xfs_growfs':
+    case 'btrfs':
+      return grow(machine, argv);
+    case 'btrfstune':
+      return btrfstune(machine, argv);
+    case 'blkdiscard':
+      return zeroOut(machine, argv);
+    case fileProgram:
+      return changeFile(machine, argv);
     case 'dmsetup':
       if (first === 'info') return dmsetupInfo(machine);
       return first === 'resume' ? dmsetupResume(machine, argv) : undefined;

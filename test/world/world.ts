@@ -107,6 +107,7 @@ export class FakeWorld {
     for (const host of this.#hosts) host.die();
     this.processes.cutPower();
     this.machine.caches?.lose(this.chance);
+    this.machine.table.clear();
     for (const lv of this.machine.vgs.flatMap((vg) => vg.lvs)) {
       lv.users.clear();
       lv.isActive = false;

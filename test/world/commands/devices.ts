@@ -4,12 +4,15 @@ import { type Device, type Lv, virtualBytes } from '../model.ts';
 import { dmNameOf, mapperPath } from '../reports/names.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { writeData, writeLv } from '../writes.ts';
+import { wipeVolume } from './file-systems.ts';
 import { unlabel } from './volume-groups.ts';
 
 export function wipefs(machine: Machine, argv: readonly string[]): Outcome {
   const voice = new Voice();
   const path = argv.at(-1) ?? '';
   const device = machine.device(path);
+  const lv = device === undefined ? lvAt(machine, path) : undefined;
+  if (lv !== undefined) return wipeVolume(machine, lv, path);
   if (device === undefined) return noDevice(path);
   if (isInUse(device) || isOpenByLvm(machine, device)) {
     return voice

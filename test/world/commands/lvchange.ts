@@ -2,6 +2,7 @@ import { type Arguments, isOutcome, option, values } from '../argv.ts';
 import type { Mishap } from '../faults.ts';
 import { hasDuplicates, type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
 import { cowSnapshotsOf, type Lv, type Strand, thinVolumesOf } from '../model.ts';
+import { mountUser } from '../mount-table.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
 
@@ -121,7 +122,9 @@ function changeTags(machine: Machine, lv: Lv, parsed: Arguments, voice: Voice): 
 /** What LVM says of a volume that somebody has open. */
 export function useOf(lv: Lv): string | undefined {
   if (lv.users.size === 0) return undefined;
-  const isMounted = [...lv.users].some((user) => user.startsWith('/'));
+  const isMounted = [...lv.users].some(
+    (user) => user.startsWith('/') || user.startsWith(mountUser),
+  );
   const name = `Logical volume ${lv.vg.name}/${lv.name}`;
   return isMounted ? `${name} contains a filesystem in use.` : `${name} in use.`;
 }

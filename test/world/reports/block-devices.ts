@@ -1,11 +1,12 @@
 import type { Machine } from '../machine.ts';
 import { type Device, type Lv, type Strand, strandsOf, virtualBytes } from '../model.ts';
+import { mountLine } from '../mount-table.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { dmNameOf, dmUuid, mapperPath } from './names.ts';
 
 /** `lsblk --json`: disks with their partitions and the volumes that stand on them. */
 export function lsblk(machine: Machine, argv: readonly string[]): Outcome {
-  const minors = dmMinors(machine);
+  const minors = machine.minors();
   const columns = (argv[argv.indexOf('--output') + 1] ?? '').toLowerCase().split(',');
   const tree = machine.devices
     .filter((device) => device.isPresent)
@@ -89,11 +90,6 @@ function strandIsOn(strand: Strand, uuid: string | undefined): boolean {
   return strand.segments.some((segment) => segment.areas.some((area) => area.pv.uuid === uuid));
 }
 
-function dmMinors(machine: Machine): ReadonlyMap<Lv, number> {
-  const active = machine.visibleVgs().flatMap((vg) => vg.lvs.filter((lv) => lv.isActive));
-  return new Map(active.map((lv, index) => [lv, index]));
-}
-
 export function losetup(machine: Machine): Outcome {
   const loops = machine
     .present()
@@ -123,7 +119,7 @@ export function dmsetupInfo(machine: Machine): Outcome {
 
 /** `/proc/1/mountinfo`: one line for each place something is mounted at. */
 export function mountInfo(machine: Machine): string {
-  const minors = dmMinors(machine);
+  const minors = machine.minors();
   const devices = machine
     .present()
     .flatMap(({ number, path, mountPoints }) =>
@@ -138,7 +134,7 @@ export function mountInfo(machine: Machine): string {
     ({ number, source, point }, index) =>
       `${index + 22} 1 ${number} / ${point} rw,relatime shared:1 - ext4 ${source} rw`,
   );
-  return lines.map((line) => `${line}\n`).join('');
+  return [...lines, ...machine.table.mounts.map(mountLine)].map((line) => `${line}\n`).join('');
 }
 
 /** `/proc/swaps`. */

@@ -1,0 +1,121 @@
+import { blocked } from '../../base/failures.ts';
+import { showList } from '../../base/show.ts';
+import type { ObservedLv, Signatures } from '../observed.ts';
+import { permitFor } from '../permit.ts';
+import { pendingTag, readTag } from '../tags.ts';
+import { isBlocked } from '../usable-vg.ts';
+import { type FsType, fileSystems, fileSystemUuid } from './file-systems.ts';
+import type { FoundFileSystem, ObservedPublication } from './observed.ts';
+import type { Publishable } from './publishable.ts';
+import { act, lookAt, type PublicationDecision, restPublished } from './step.ts';
+
+type Wanted = { readonly fsType: FsType };
+
+/**
+ * Before a file system is mounted: is it the wanted one, and if there is none, may one be made?
+ * Making one destroys, so it takes the mark that nobody used the volume, and two probes that found
+ * nothing. Superblocks are read first, without a program: a volume in use needs no more.
+ */
+export function planContent(
+  { fsType }: Wanted,
+  volume: Publishable,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const { fileSystem, elsewhere, done } = observed;
+  if (fileSystem === undefined) return lookAt('file-system');
+  const isMounted = elsewhere.length > 0;
+  const isPending = volume.lv.tags.includes(pendingTag);
+  if (isPending && !isMounted) {
+    return done.isFormatted ? restPublished : planFormat(fsType, volume, observed);
+  }
+  if (fileSystem.kind === 'none' && !isMounted) return planEmpty(fsType, volume, observed);
+  return planExisting(fsType, volume, { fileSystem, isMounted });
+}
+
+function planExisting(
+  fsType: FsType,
+  volume: Publishable,
+  found: { readonly fileSystem: FoundFileSystem; readonly isMounted: boolean },
+): PublicationDecision {
+  const { fileSystem } = found;
+  const name = nameOf(volume);
+  if (fileSystem.kind === 'unknown') return blocked('DeviceFailed', `${name}: ${fileSystem.why}`);
+  if (fileSystem.kind === 'none') {
+    return blocked('FileSystemDiffers', `${name} is mounted but holds no ${fsType} we can read`);
+  }
+  if (fileSystem.type !== fsType) {
+    return blocked('FileSystemDiffers', `${name} holds ${describe(fileSystem)}, not ${fsType}`);
+  }
+  const fsUuid = fileSystemUuid(volume.lv.uuid);
+  const mustRenew = fileSystems[fsType].renewsUuid && isCopy(volume.lv) && !found.isMounted;
+  if (!mustRenew || fileSystem.uuid === fsUuid) return restPublished;
+  return act({ kind: 'renew-uuid', device: volume.device.path, fsType, fsUuid });
+}
+
+/** A copy has the UUID of its source until it is given its own, which its superblock then shows. */
+function isCopy(lv: ObservedLv): boolean {
+  return readTag(lv.tags, 'source') !== undefined && !lv.isReadOnly;
+}
+
+/** No mark and no file system: only a thin volume that proves empty may get one. */
+function planEmpty(
+  fsType: FsType,
+  volume: Publishable,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const { lv } = volume;
+  const isUnmapped = lv.kind === 'thin' && lv.dataPercent === 0;
+  if (observed.done.isFormatted) return restPublished;
+  if (isUnmapped && !observed.isReportFresh) return lookAt('report');
+  if (isUnmapped) return planFormat(fsType, volume, observed);
+  if (observed.probes === undefined) return lookAt('probes');
+  const found = foundBy(observed.probes);
+  const name = nameOf(volume);
+  if (found.length > 0) {
+    return blocked('FileSystemDiffers', `${name} holds ${showList(found)}, not ${fsType}`);
+  }
+  const message =
+    `${name} carries no pending mark, so it holds data, but no ${fsType} is found on it ` +
+    `(${observed.probes.map(showProbe).join('; ')})`;
+  return blocked('VolumeHoldsData', message);
+}
+
+function planFormat(
+  fsType: FsType,
+  volume: Publishable,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const { lv, device } = volume;
+  const { probes, fileSystem, here, elsewhere } = observed;
+  if (probes === undefined) return lookAt('probes');
+  const found = fileSystem?.kind === 'found' ? fileSystem : undefined;
+  const mountPoints = [...here, ...elsewhere].map((mount) => mount.mountPoint);
+  const evidence = { lv, probes, found, wantedType: fsType, mountPoints };
+  const permit = permitFor({ deed: 'format-lv', ...evidence });
+  if (isBlocked(permit)) return permit;
+  return act({
+    kind: 'format-lv',
+    device: device.path,
+    lvUuid: lv.uuid,
+    fsType,
+    fsUuid: fileSystemUuid(lv.uuid),
+    isAgain: found !== undefined || foundBy(probes).length > 0,
+    permit,
+  });
+}
+
+function foundBy(probes: readonly Signatures[]): readonly string[] {
+  return [...new Set(probes.flatMap((probe) => (probe.kind === 'found' ? probe.types : [])))];
+}
+
+function showProbe(probe: Signatures): string {
+  return probe.kind === 'unknown' ? probe.why : 'nothing found';
+}
+
+function describe({ type, uuid }: { readonly type: string; readonly uuid: string }): string {
+  return `${type} with UUID ${uuid}`;
+}
+
+function nameOf({ vg, lv }: Publishable): string {
+  return `${vg.name}/${lv.name}`;
+}

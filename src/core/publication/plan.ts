@@ -1,0 +1,171 @@
+import { blocked } from '../../base/failures.ts';
+import { pendingTag } from '../tags.ts';
+import { planContent } from './content.ts';
+import type { Access, PresentPublication } from './desired.ts';
+import { fileSystems } from './file-systems.ts';
+import type { ObservedMount, ObservedPublication } from './observed.ts';
+import { isMountOf, type Publishable, publishable } from './publishable.ts';
+import { act, lookAt, type PublicationDecision, restPublished } from './step.ts';
+
+/** The root of a file system we made is open to every user of the pod, as with TopoLVM. */
+export const rootMode = 0o2777;
+
+/**
+ * What to do next so that a volume is shown at a path. Nobody uses what is there before the
+ * request is answered, so whatever was cut off is completed by the same request.
+ */
+export function planPublication(
+  desired: PresentPublication,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const volume = publishable(desired.volume, !desired.isReadOnly, observed);
+  if ('kind' in volume) return volume;
+  const top = observed.here.at(-1);
+  if (top !== undefined && !isMountOf(desired.volume, top.owner)) {
+    return blocked('TargetTaken', `${observed.target.path} already shows ${nameOf(top)}`);
+  }
+  const { access } = desired;
+  if (access.kind === 'block') {
+    return top === undefined
+      ? planNode(desired, access, volume, observed)
+      : planShownNode(desired, volume, observed, top);
+  }
+  return top === undefined
+    ? planMount(desired, access, volume, observed)
+    : planMounted(desired, access, volume, { observed, top });
+}
+
+type MountAccess = Extract<Access, { kind: 'mount' }>;
+type BlockAccess = Extract<Access, { kind: 'block' }>;
+
+function planMount(
+  desired: PresentPublication,
+  access: MountAccess,
+  volume: Publishable,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const { target } = observed;
+  const raw = observed.elsewhere.find((mount) => mount.isNode);
+  if (raw !== undefined) {
+    return inUse(volume, `is shown as a raw device at ${raw.mountPoint}`);
+  }
+  if (target.kind !== 'absent' && target.kind !== 'directory') {
+    return blocked('TargetTaken', `${target.path} is no directory but a ${target.kind}`);
+  }
+  const content = planContent(access, volume, observed);
+  if (content.kind !== 'rest') return content;
+  const readOnly = observed.elsewhere.find((mount) => mount.isFileSystemReadOnly);
+  if (readOnly !== undefined && !desired.isReadOnly) {
+    return inUse(volume, `is mounted read-only at ${readOnly.mountPoint}`);
+  }
+  if (target.kind === 'absent') return act({ kind: 'make-directory', path: target.path });
+  // What we just made is opened to its users first, and made read-only then.
+  const isReadOnly = desired.isReadOnly && !isPending(volume);
+  const writable = observed.elsewhere.find((mount) => mount.isWhole && !mount.isFileSystemReadOnly);
+  const common = { path: target.path, isReadOnly };
+  // The kernel does not mount one file system read-only and writable at once.
+  if (isReadOnly && writable !== undefined) {
+    const options = access.flags.filter((flag) => mountFlags.has(flag));
+    return act({ kind: 'bind', source: writable.mountPoint, ...common, options });
+  }
+  const { fsType, flags } = access;
+  const options = [...new Set([...fileSystems[fsType].mountOptions, ...flags])];
+  return act({ kind: 'mount', device: volume.device.path, fsType, ...common, options });
+}
+
+/** Flags of one mount; all others belong to the file system and cannot differ between mounts. */
+const mountFlags: ReadonlySet<string> = new Set([
+  ...['noatime', 'atime', 'nodiratime', 'diratime', 'relatime', 'strictatime', 'norelatime'],
+  ...['nosuid', 'suid', 'nodev', 'dev', 'noexec', 'exec'],
+]);
+
+/** It is mounted here already: by an earlier call, or by one that was cut off. */
+function planMounted(
+  desired: PresentPublication,
+  access: MountAccess,
+  volume: Publishable,
+  { observed, top }: { readonly observed: ObservedPublication; readonly top: ObservedMount },
+): PublicationDecision {
+  const { path, mode } = observed.target;
+  if (top.isNode) return differs(desired, 'as a raw device');
+  if (top.fsType !== access.fsType) return differs(desired, `as ${top.fsType}`);
+  const isUnfinished = isPending(volume);
+  if (top.isReadOnly && !desired.isReadOnly) return differs(desired, 'read-only');
+  if (!top.isReadOnly && desired.isReadOnly && !isUnfinished) return differs(desired, 'writable');
+  if (isUnfinished && !top.isReadOnly) {
+    if (mode !== rootMode) return act({ kind: 'change-mode', path, mode: rootMode });
+    if (desired.isReadOnly) return act({ kind: 'remount-read-only', path });
+  }
+  if (isUnfinished) return act({ kind: 'in-group', want: 'clear-marks' });
+  return desired.isReadOnly ? restPublished : planGrowth(access, volume, observed);
+}
+
+/** A file system that is smaller than its device grows while it is mounted. */
+export function planGrowth(
+  { fsType }: Pick<MountAccess, 'fsType'>,
+  { device }: Pick<Publishable, 'device'>,
+  { done, fileSystem, target }: ObservedPublication,
+): PublicationDecision {
+  if (done.hasTriedToGrow) return restPublished;
+  if (fileSystem === undefined) return lookAt('file-system');
+  if (fileSystem.kind !== 'found') return restPublished;
+  const missingBytes = device.sizeBytes - fileSystem.sizeBytes;
+  if (missingBytes <= fileSystem.unusedBytesMax) return restPublished;
+  return act({ kind: 'grow-file-system', fsType, device: device.path, path: target.path });
+}
+
+function planNode(
+  desired: PresentPublication,
+  access: BlockAccess,
+  volume: Publishable,
+  observed: ObservedPublication,
+): PublicationDecision {
+  const { target } = observed;
+  const mounted = observed.elsewhere.find((mount) => !mount.isNode);
+  if (mounted !== undefined) return inUse(volume, `is mounted at ${mounted.mountPoint}`);
+  if (target.kind !== 'absent' && target.kind !== 'file') {
+    return blocked('TargetTaken', `${target.path} is no file but a ${target.kind}`);
+  }
+  // From the moment it is shown it may hold data: the mark goes first.
+  if (isPending(volume)) {
+    const mustZero = access.zeroFirst && volume.lv.kind !== 'thin';
+    return act({ kind: 'in-group', want: mustZero ? 'zero' : 'clear-marks' });
+  }
+  if (target.kind === 'absent') return act({ kind: 'make-file', path: target.path });
+  const { isReadOnly } = desired;
+  const source = volume.device.path;
+  return act({ kind: 'bind', source, path: target.path, isReadOnly, options: [] });
+}
+
+function planShownNode(
+  desired: PresentPublication,
+  volume: Publishable,
+  observed: ObservedPublication,
+  top: ObservedMount,
+): PublicationDecision {
+  if (!top.isNode) return differs(desired, `as ${top.fsType}`);
+  if (observed.target.kind !== 'device') {
+    return blocked('TargetTaken', `${observed.target.path} is a ${observed.target.kind}`);
+  }
+  if (top.isReadOnly !== desired.isReadOnly) {
+    return differs(desired, top.isReadOnly ? 'read-only' : 'writable');
+  }
+  return isPending(volume) ? act({ kind: 'in-group', want: 'clear-marks' }) : restPublished;
+}
+
+function isPending({ lv }: Publishable): boolean {
+  return lv.tags.includes(pendingTag);
+}
+
+function differs({ volume, targetPath }: PresentPublication, how: string): PublicationDecision {
+  const message = `${volume.vg}/${volume.name} is already shown at ${targetPath}, but ${how}`;
+  return blocked('PublishedDifferently', message);
+}
+
+function inUse({ vg, lv }: Publishable, how: string): PublicationDecision {
+  return blocked('VolumeInUse', `${vg.name}/${lv.name} ${how}`);
+}
+
+export function nameOf(mount: ObservedMount): string {
+  return `${mount.source} (${mount.fsType})`;
+}

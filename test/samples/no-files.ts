@@ -1,0 +1,13 @@
+import type { Host } from '../../src/engine/ports.ts';
+
+/** For hosts of tests that show no volume anywhere. */
+export const noFiles: Pick<Host, 'inspect' | 'readBytes' | 'statFs' | 'changeFile'> = {
+  inspect: () => Promise.reject(none()),
+  readBytes: () => Promise.reject(none()),
+  statFs: () => Promise.reject(none()),
+  changeFile: () => Promise.reject(none()),
+};
+
+function none(): Error {
+  return new Error('this host has no files');
+}
