@@ -24,6 +24,8 @@ import type { Store, Volume } from './store.ts';
 export type AgentEyes = {
   /** A volume is about to be reported ready, or gone: the rules look at the disk first. */
   reported(volume: Volume, status: VolumeStatus, askedMiB: number): void;
+  /** A refusal is about to be told: it must be true now. */
+  refused(volume: Volume, why: { readonly code: string; readonly message: string }): void;
   bug(error: unknown): void;
 };
 
@@ -138,6 +140,7 @@ export class Agent {
       if (outcome === undefined) await this.#world.clock.sleep(isThere ? 60_000 : retryMs);
       else if (outcome.kind === 'blocked') {
         volume.blocked = outcome;
+        this.#eyes.refused(volume, outcome);
         await this.#world.clock.sleep(retryMs);
       } else {
         this.#eyes.reported(volume, outcome.status, sizeMiB);

@@ -69,7 +69,7 @@ function isBroken(lv: Lv): boolean {
 }
 
 /** Why a block was not necessary; undefined when it was. */
-function unproven(
+export function unproven(
   volume: Volume,
   code: string,
   lv: Lv | undefined,
@@ -151,7 +151,16 @@ function tryAnyway(
   const free = freeExtents(vg) * vg.extentBytes;
   const made = vg.lvs.find((one) => one.name === (lv === undefined ? volume.name : 'try'));
   if (made !== undefined) world.admin.run('lvm', 'lvremove', '--yes', `${vg.name}/${made.name}`);
-  return free < Number(entry.spareBytes) ? undefined : `it worked when tried: ${argv.join(' ')}`;
+  const kept = Number(entry.spareBytes) + helperBytes(volume, lv, source);
+  return free < kept ? undefined : `it worked when tried: ${argv.join(' ')}`;
+}
+
+/** A copy also needs a snapshot to read from, and is not begun without the room for it. */
+function helperBytes(volume: Volume, lv: Lv | undefined, source: Lv | undefined): number {
+  const isNew = volume.kind === 'clone' && lv === undefined;
+  if (!isNew || source === undefined || source.body.kind === 'cow') return 0;
+  const extent = source.vg.extentBytes;
+  return Math.ceil(Number(reserveFor(bytes(sizeBytes(source)))) / extent) * extent;
 }
 
 function attempt(

@@ -10,7 +10,7 @@ export type Catch = {
   readonly violation: string | undefined;
 };
 
-const seedsMax = 1500;
+const seedsMax = 2000;
 
 export async function huntAll(onCatch: (caught: Catch) => void): Promise<readonly Catch[]> {
   const results: Catch[] = [];

@@ -1,3 +1,4 @@
+import { limits } from '../../src/base/limits.ts';
 import type { DesiredNode } from '../../src/core/node.ts';
 import {
   copyingTag,
@@ -11,6 +12,7 @@ import type { VolumeStatus } from '../../src/core/volume/status.ts';
 import { type Content, isSame } from '../world/content.ts';
 import type { Destruction } from '../world/machine.ts';
 import {
+  cowSnapshotsOf,
   freeExtents,
   type Lv,
   sizeBytes,
@@ -31,6 +33,7 @@ export class Rules {
   readonly #node: DesiredNode;
   readonly #foreign: ReadonlyMap<string, Content>;
   readonly #foreignLv: { readonly lv: Lv; readonly content: Content };
+  readonly #overflowedAtMs = new Map<string, number>();
   #seenDestructions = 0;
 
   constructor(parts: {
@@ -106,7 +109,7 @@ export class Rules {
     if (lv.isReadOnly !== isSnapshot) {
       this.say(`the ${volume.kind} ${volume.name} is ${lv.isReadOnly ? 'read-only' : 'writable'}`);
     }
-    if (lv.body.kind === 'cow' && lv.body.isInvalid && status.health === '') {
+    if (lv.body.kind === 'cow' && lv.body.isInvalid && status.health === '' && this.#isOld(lv)) {
       this.say(`${volume.name} was reported ready and overflowed`);
     }
     if (lv.tags.includes(copyingTag)) this.say(`${volume.name} is ready before its copy is`);
@@ -115,6 +118,21 @@ export class Rules {
       this.say(`${volume.name} was reported ready with ${virtualBytes(lv)} of ${wanted} bytes`);
     }
     if (volume.history.length === 0) this.#firstReady(volume, lv);
+  }
+
+  /** A user's write is no change of LVM's: it is seen with the next look, which may take a while. */
+  #isOld(lv: Lv): boolean {
+    const sinceMs = this.#overflowedAtMs.get(lv.uuid) ?? 0;
+    return this.#world.clock.nowMs() - sinceMs > limits.foreignChangeNoticedMs + 5_000;
+  }
+
+  /** Somebody wrote to a volume, and what its snapshots keep may have become too much for them. */
+  wrote(lv: Lv): void {
+    for (const snapshot of cowSnapshotsOf(lv)) {
+      const { body, uuid } = snapshot;
+      if (body.kind !== 'cow' || !body.isInvalid || this.#overflowedAtMs.has(uuid)) continue;
+      this.#overflowedAtMs.set(uuid, this.#world.clock.nowMs());
+    }
   }
 
   #firstReady(volume: Volume, lv: Lv): void {

@@ -3,7 +3,7 @@ import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
 import { cowSnapshotsOf, sizeBytes } from '../world/model.ts';
 import { FakeWorld } from '../world/world.ts';
 import { Agent } from './agent.ts';
-import { checkEnd } from './liveness.ts';
+import { checkEnd, unproven } from './liveness.ts';
 import { Rules } from './rules.ts';
 import { Store, type Volume } from './store.ts';
 import type { Story, StoryEvent } from './story.ts';
@@ -109,6 +109,7 @@ class Simulation {
       node: this.#node,
       eyes: {
         reported: (volume, status, askedMiB) => this.rules.reported(volume, status, askedMiB),
+        refused: (volume, why) => this.#checkRefusal(volume, why),
         bug: (error) => this.rules.say(`a bug: ${(error as Error).stack ?? String(error)}`),
       },
     });
@@ -117,6 +118,15 @@ class Simulation {
       if (!this.#isOver) this.#world.clock.after(restartMs, () => this.#begin(), 'restart');
     });
     agent.start();
+  }
+
+  /** Whose a volume is does not change by itself: such a refusal is true at once or wrong. */
+  #checkRefusal(volume: Volume, { code, message }: { code: string; message: string }): void {
+    if (!['VolumeDiffers', 'VolumeLost', 'NotOurs'].includes(code)) return;
+    const [world, store, node, rules] = [this.#world, this.#store, this.#node, this.rules];
+    const objection = unproven(volume, code, undefined, { world, store, node, rules });
+    if (objection !== undefined)
+      rules.say(`${volume.name} was refused (${message}) but ${objection}`);
   }
 
   #heal(): void {
@@ -265,6 +275,7 @@ class Simulation {
     const offset = Math.floor(sizeBytes(lv) * event.at);
     this.#world.write(lv, offset, Math.min(event.mib * 1024 ** 2, sizeBytes(lv) - offset));
     volume.history.push(lv.content);
+    this.rules.wrote(lv);
   }
 
   #meddle(event: Extract<StoryEvent, { kind: `admin-${string}` }>): void {

@@ -1,6 +1,7 @@
 import { Chance } from '../world/chance.ts';
 import { type DeviceSpec, plainDisks } from '../world/devices.ts';
 import type { FaultRates } from '../world/faults.ts';
+import { dramaOf } from './dramas.ts';
 
 /** Everything that will happen in one world, as data: it can be printed, replayed and shortened. */
 export type Story = {
@@ -76,17 +77,19 @@ export function storyOf(seed: number): Story {
     data.map((disk) => disk.path),
   );
   const isCalm = chance.happens(0.15);
+  const rates = isCalm ? {} : faultRates(chance);
+  const paths = data.map((disk) => disk.path);
+  // A drama needs room and a stage of its own: fewer other things happen beside it.
+  const drama = chance.happens(0.4) ? dramaOf(chance, 'va-linear') : undefined;
+  const happening = events(chance, node, paths, drama === undefined ? 60 : 15);
+  const all = [...happening, ...(drama?.events ?? [])].toSorted((a, b) => a.atMs - b.atMs);
   return {
     seed,
     devices: [...data, ...strangers],
     foreign: strangers.map((disk) => disk.path),
     node,
-    rates: isCalm ? {} : faultRates(chance),
-    events: events(
-      chance,
-      node,
-      data.map((disk) => disk.path),
-    ),
+    rates: { ...rates, ...drama?.rates },
+    events: all,
   };
 }
 
@@ -152,11 +155,16 @@ function faultRates(chance: Chance): FaultRates {
 
 const volumeCountMax = 24;
 
-function events(chance: Chance, node: NodeFile, disks: readonly string[]): readonly StoryEvent[] {
+function events(
+  chance: Chance,
+  node: NodeFile,
+  disks: readonly string[],
+  countMax: number,
+): readonly StoryEvent[] {
   const names: string[] = [];
   const made: StoryEvent[] = [];
   let atMs = 30_000;
-  const count = chance.between(10, 60);
+  const count = chance.between(Math.min(10, countMax), countMax);
   const isMeddled = chance.happens(0.6);
   for (let index = 0; index < count; index += 1) {
     // Bursts: many requests at one moment, then silence.

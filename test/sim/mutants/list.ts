@@ -174,10 +174,22 @@ export const mutants: readonly Mutant[] = [
     'this.#newest.startedAt >= 0 * change',
   ),
   one(
-    'whoever asks during a look gets that look',
-    model,
-    'this.#following = this.#afterRunning();\n    return this.#following;',
-    'return this.#running;',
+    'a half-made snapshot passes for a whole one',
+    snapshot,
+    "return lv.kind === 'linear' && isOurs(lv.tags) && isSnapshot;",
+    "return lv.kind === 'thin-pool' && isOurs(lv.tags) && isSnapshot;",
+  ),
+  one(
+    'a half-made pool stays for ever',
+    'src/core/thin-pool/plan.ts',
+    'if (isHalfMade(pool)) return planRemovalOf(vg, pool, {});',
+    '',
+  ),
+  one(
+    'a group whose disks are gone is made anew',
+    'src/core/volume-group/plan.ts',
+    'if (uuid !== undefined) {',
+    "if (uuid === 'never') {",
   ),
   one(
     'a foreseen volume is acted on',

@@ -1,0 +1,72 @@
+import type { Chance } from '../world/chance.ts';
+import type { FaultRates } from '../world/faults.ts';
+import type { StoryEvent } from './story.ts';
+
+/**
+ * What goes wrong only when several things meet within moments, and random events hardly ever do:
+ * writes while a copy runs, a snapshot that overflows, a source that changes hands while snapshots
+ * of it are taken, a process that dies between a mishap and its rescue.
+ */
+export type Drama = { readonly events: readonly StoryEvent[]; readonly rates: FaultRates };
+
+type Play = (chance: Chance, className: string, startMs: number) => Drama;
+
+export function dramaOf(chance: Chance, className: string): Drama {
+  const play = chance.pick([copyRace, overflow, changingHands, deaths] as const);
+  return play(chance, className, chance.between(20_000, 90_000));
+}
+
+const copyRace: Play = (chance, className, startMs) => {
+  const events: StoryEvent[] = [
+    { atMs: startMs, kind: 'create', name: 'x0', className, mib: 600 },
+    { atMs: startMs + 20_000, kind: 'write', name: 'x0', mib: 20, at: 0.3 },
+    { atMs: startMs + 20_001, kind: 'clone', name: 'x1', source: 'x0', mib: 600 },
+  ];
+  let atMs = startMs + 20_001;
+  for (let round = 0; round < 6; round += 1) {
+    atMs += chance.between(100, 2_500);
+    events.push({ atMs, kind: 'write', name: 'x0', mib: 1, at: 0 });
+    atMs += chance.between(1, 300);
+    events.push({ atMs, kind: 'write', name: 'x0', mib: 1, at: 0.9 });
+  }
+  return { events, rates: {} };
+};
+
+const overflow: Play = (chance, className, startMs) => {
+  const later = startMs + 20_000 + chance.between(0, 90_000);
+  const events: StoryEvent[] = [
+    { atMs: startMs, kind: 'create', name: 'x0', className, mib: 400 },
+    { atMs: startMs + 10_000, kind: 'snapshot', name: 'x1', source: 'x0' },
+    { atMs: later, kind: 'write', name: 'x0', mib: 150, at: 0 },
+    { atMs: later + 1, kind: 'write', name: 'x0', mib: 150, at: 0.6 },
+    { atMs: later + chance.between(1, 100_000), kind: 'clone', name: 'x2', source: 'x1', mib: 400 },
+  ];
+  return { events, rates: {} };
+};
+
+const changingHands: Play = (chance, className, startMs) => {
+  const thenMs = startMs + 20_000;
+  const events: StoryEvent[] = [
+    { atMs: startMs, kind: 'create', name: 'x0', className, mib: 64 },
+    { atMs: thenMs - 1, kind: 'write', name: 'x0', mib: 20, at: 0.3 },
+  ];
+  for (let index = 1; index <= 4; index += 1) {
+    events.push({ atMs: thenMs, kind: 'snapshot', name: `x${index}`, source: 'x0' });
+  }
+  events.push({ atMs: thenMs + chance.between(1, 900), kind: 'admin-replace', name: 'x0' });
+  return { events, rates: {} };
+};
+
+const deaths: Play = (chance, className, startMs) => {
+  const events: StoryEvent[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    events.push({ atMs: startMs, kind: 'create', name: `x${index}`, className, mib: 8 });
+  }
+  let atMs = startMs + 15_000;
+  for (let round = 1; round <= 8; round += 1) {
+    atMs += chance.between(500, 8_000);
+    const name = `x${chance.below(3)}`;
+    events.push({ atMs, kind: 'expand', name, mib: 8 + 8 * round });
+  }
+  return { events, rates: { mishap: 0.2, killed: 0.1, crash: 0.1 } };
+};
