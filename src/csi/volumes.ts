@@ -5,7 +5,8 @@ import { type Capacity, capacityOf } from '../core/capacity.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
-import { findVg, type ObservedHost } from '../core/observed.ts';
+import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import type { PublishedVolume } from '../core/publication/desired.ts';
 import { desiredSnapshot } from '../core/snapshot/desired.ts';
 import { copyingTag, readTag, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
@@ -67,6 +68,18 @@ export class Volumes {
 
   async find(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord | undefined> {
     return (await this.records()).find((record) => record.id === id && record.kind === kind);
+  }
+
+  /** A volume to be shown, whoever made it: what other systems made is served as it is. */
+  async locate(id: string): Promise<{ readonly volume: PublishedVolume; readonly lv: ObservedLv }> {
+    const groups = this.#groups();
+    for (const vg of (await this.host()).vgs.filter(({ name }) => groups.has(name))) {
+      const lv = findLv(vg, id);
+      if (lv === undefined || lv.kind === 'thin-pool') continue;
+      return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
+    }
+    const { lv, vg } = await this.get('volume', id);
+    return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
   }
 
   /** One that must be there. */
@@ -137,7 +150,11 @@ export class Volumes {
         : cloneTask(
             orThrow(
               desiredClone(
-                { ...wanted, source: source.id, sourceUuid: await this.#sourceUuid(source, existing) },
+                {
+                  ...wanted,
+                  source: source.id,
+                  sourceUuid: await this.#sourceUuid(source, existing),
+                },
                 [deviceClass],
               ),
             ),
@@ -177,7 +194,12 @@ export class Volumes {
       orThrow(withinLimit(record.sizeBytes, range.limitBytes));
       return record;
     }
-    const wanted = { name: id, className: deviceClass.name, sizeBytes: asked, uuid: record.lv.uuid };
+    const wanted = {
+      name: id,
+      className: deviceClass.name,
+      sizeBytes: asked,
+      uuid: record.lv.uuid,
+    };
     await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
     return this.#bring(volumeTask(orThrow(desiredVolume(wanted, [deviceClass]))));
   }
@@ -303,7 +325,7 @@ function settled<Status>(outcome: Blocked | { readonly kind: 'settled'; readonly
 
 export function orThrow<T extends object | bigint>(value: T | Blocked): T {
   const isRefusal = typeof value === 'object' && isBlocked(value);
-  if (!isRefusal) return value as T;
+  if (!isRefusal) return value;
   const { code, message } = value;
   throw new OperationError(code, message);
 }

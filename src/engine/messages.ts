@@ -12,10 +12,10 @@ import type { Host, Trace } from './ports.ts';
 export type ActivateLv = Extract<Step, { kind: 'activate-lv' }>;
 
 /**
- * lvm writes down what it is going to tell a thin pool, tells it, and strikes it out. When the power
- * goes in between, the volume stands in lvm's metadata and the pool does not know it; activating it
- * fails for ever, because lvm sends what it has queued only with the next volume it makes or removes
- * in that pool. So one is made and removed. It changes nothing where nothing was queued.
+ * lvm writes down what it is going to tell a thin pool, tells it, and strikes it out. When the
+ * power goes in between, the volume stands in lvm's metadata and the pool does not know it.
+ * Activating it fails for ever: lvm sends what it has queued only with the next volume that it
+ * makes or removes in that pool. So one is made and removed, which changes nothing otherwise.
  */
 export async function sendQueuedMessages(
   doors: { readonly host: Host; readonly model: HostModel; readonly trace: Trace },
