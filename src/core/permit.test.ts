@@ -321,6 +321,7 @@ const format: Ask<'format-lv'> = {
   found: undefined,
   wantedType: 'ext4',
   mountPoints: [],
+  exclusiveOpen: 'free',
 };
 
 granted('a pending volume on which two probes found nothing', format, 'uuid-v1');
@@ -348,6 +349,8 @@ granted('a superblock of ours that no probe sees', { ...format, found: unfinishe
 granted('a thin volume without a block, whoever made it', { ...format, lv: unmapped }, 'uuid-v1');
 refused<'format-lv'>(cutOff, [
   ['while it is mounted', { mountPoints: ['/m'] }, 'VolumeInUse', /v1 .*\/m/],
+  ['while something holds it', { exclusiveOpen: 'busy' }, 'VolumeInUse', /v1 .*us alone/],
+  ['when nobody can tell', { exclusiveOpen: 'unknown' }, 'VolumeInUse', /us alone/],
   ['without a pending mark', { lv: sampleLv() }, 'VolumeHoldsData', /no pending mark/],
   ['when another type is wanted', { wantedType: 'xfs' }, 'VolumeHoldsData', /found ext4/],
   [

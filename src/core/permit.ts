@@ -61,6 +61,8 @@ export type Question =
       readonly wantedType: string;
       /** Where it is mounted or bound right now. */
       readonly mountPoints: readonly string[];
+      /** Mounts of other namespaces, and a mkfs of an earlier life, show here only. */
+      readonly exclusiveOpen: ObservedDevice['exclusiveOpen'];
     }
   | { readonly deed: 'zero-range'; readonly lv: ObservedLv };
 
@@ -208,6 +210,9 @@ function againstFormat(question: Extract<Question, { deed: 'format-lv' }>): Bloc
   }
   if (mountPoints.length > 0) {
     return no('VolumeInUse', lv.name, `it is in use at ${showList(mountPoints)}`);
+  }
+  if (question.exclusiveOpen !== 'free') {
+    return no('VolumeInUse', lv.name, 'it cannot be opened for us alone');
   }
   const unfinished = isPending ? unfinishedType(question) : undefined;
   for (const probe of probes) {

@@ -11,6 +11,7 @@ import type {
   ObservedMount,
   ObservedPath,
   ObservedRemoval,
+  Probes,
   VolumeDevice,
 } from '../core/publication/observed.ts';
 import type { FsSpace } from '../core/publication/status.ts';
@@ -120,14 +121,16 @@ export class PublicationEye {
   }
 
   /** Both programs must succeed and agree that there is nothing: see `lvm/probe.ts`. */
-  async probes(device: VolumeDevice): Promise<readonly [Signatures, Signatures]> {
+  async probes(device: VolumeDevice): Promise<Probes> {
     const wipefs = await this.#probe(async () =>
       parseWipefs(await this.#host.start(probeWipefs(device.path)).result),
     );
     const blkid = await this.#probe(async () =>
       parseBlkid(await this.#host.start(probeBlkid(device.path)).result),
     );
-    return [wipefs, blkid];
+    const open = this.#host.exclusiveOpen(device.path);
+    const exclusiveOpen = await this.#soon(open, device.path);
+    return { signatures: [wipefs, blkid], exclusiveOpen };
   }
 
   async #probe(look: () => Promise<Signatures>): Promise<Signatures> {

@@ -24,6 +24,7 @@ import {
 import { realClock } from '../../src/host/clock.ts';
 import { realHost } from '../../src/host/host.ts';
 import type { Answer, Ask, Death, Ran } from './protocol.ts';
+import { Publications } from './publications.ts';
 
 /**
  * Runs inside a guest: the real engine on the real host door, asked from outside by JSON lines.
@@ -35,6 +36,7 @@ const ran: Ran[] = [];
 let changes = 0;
 const host = countingHost(realHost({ prefix: [], path: '/usr/sbin:/usr/bin:/sbin:/bin' }));
 const engine = new Engine({ host, clock: realClock, trace: () => undefined });
+const publications = new Publications(engine, host);
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, ask } = JSON.parse(line) as { id: number; ask: Ask };
@@ -66,6 +68,12 @@ async function answerTo(ask: Ask): Promise<Told> {
       return removeGroups(nodeOf(ask.node));
     case 'release':
       return release(nodeOf(ask.node), ask.device);
+    case 'publish':
+    case 'unpublish':
+    case 'grow':
+    case 'stats':
+    case 'mounts':
+      return publications.answer(ask);
     case 'burst': {
       const answers = await Promise.all(ask.asks.map((one) => answerTo(one).catch(failed)));
       return { kind: 'settled', value: answers };
@@ -162,6 +170,15 @@ function sizeOf(text: string): Bytes {
 function countingHost(inner: Host): Host {
   return {
     ...inner,
+    changeFile: async (step) => {
+      changes += 1;
+      const count = changes;
+      dieIf('before');
+      await inner.changeFile(step);
+      const argv = [step.kind, step.path];
+      ran.push({ argv, effect: 'changes', exitCode: 0, durationMs: 0 });
+      if (death !== undefined && death.when !== 'before' && death.count === count) die();
+    },
     start: (command, signal) => {
       const isChange = command.effect === 'changes';
       if (isChange) changes += 1;

@@ -8,6 +8,9 @@ export type Ask =
   | { readonly op: 'remove-pool'; readonly node: unknown }
   | { readonly op: 'remove-vg'; readonly node: unknown }
   | { readonly op: 'release'; readonly node: unknown; readonly device: string }
+  | { readonly op: 'publish'; readonly request: PublicationAsk }
+  | { readonly op: 'unpublish' | 'grow' | 'stats'; readonly volume: string; readonly path: string }
+  | { readonly op: 'mounts' }
   | { readonly op: 'look' }
   | { readonly op: 'observe' }
   | { readonly op: 'recover' }
@@ -17,6 +20,16 @@ export type VolumeAsk = {
   readonly name: string;
   readonly className: string;
   readonly size: string;
+};
+
+/** A volume of the group `vg`, by name; `fsType` undefined is the raw device. */
+export type PublicationAsk = {
+  readonly volume: string;
+  readonly path: string;
+  readonly fsType?: string;
+  readonly flags?: readonly string[];
+  readonly isReadOnly?: boolean;
+  readonly zeroFirst?: boolean;
 };
 
 export type SourceAsk = {

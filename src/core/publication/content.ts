@@ -69,14 +69,15 @@ function planEmpty(
   if (isUnmapped && !observed.isReportFresh) return lookAt('report');
   if (isUnmapped) return planFormat(fsType, volume, observed);
   if (observed.probes === undefined) return lookAt('probes');
-  const found = foundBy(observed.probes);
+  const { signatures } = observed.probes;
+  const found = foundBy(signatures);
   const name = nameOf(volume);
   if (found.length > 0) {
     return blocked('FileSystemDiffers', `${name} holds ${showList(found)}, not ${fsType}`);
   }
   const message =
     `${name} carries no pending mark, so it holds data, but no ${fsType} is found on it ` +
-    `(${observed.probes.map(showProbe).join('; ')})`;
+    `(${signatures.map(showProbe).join('; ')})`;
   return blocked('VolumeHoldsData', message);
 }
 
@@ -90,8 +91,9 @@ function planFormat(
   if (probes === undefined) return lookAt('probes');
   const found = fileSystem?.kind === 'found' ? fileSystem : undefined;
   const mountPoints = [...here, ...elsewhere].map((mount) => mount.mountPoint);
-  const evidence = { lv, probes, found, wantedType: fsType, mountPoints };
-  const permit = permitFor({ deed: 'format-lv', ...evidence });
+  const { signatures, exclusiveOpen } = probes;
+  const evidence = { lv, probes: signatures, found, wantedType: fsType, mountPoints };
+  const permit = permitFor({ deed: 'format-lv', ...evidence, exclusiveOpen });
   if (isBlocked(permit)) return permit;
   return act({
     kind: 'format-lv',
@@ -99,7 +101,7 @@ function planFormat(
     lvUuid: lv.uuid,
     fsType,
     fsUuid: fileSystemUuid(lv.uuid),
-    isAgain: found !== undefined || foundBy(probes).length > 0,
+    isAgain: found !== undefined || foundBy(signatures).length > 0,
     permit,
   });
 }

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.ts';
-import type { ObservedHost, Signatures } from '../observed.ts';
+import type { ObservedDevice, ObservedHost, Signatures } from '../observed.ts';
 
 /** What is at a path and on top of it. No program is run to see this. */
 export type ObservedPath = {
@@ -23,9 +23,15 @@ export type ObservedPublication = ObservedPath & {
   readonly elsewhere: readonly ObservedMount[];
   /** What the superblocks say; `undefined` until somebody looked. */
   readonly fileSystem: FoundFileSystem | undefined;
-  /** Two programs that look for anything at all; `undefined` until they were run. */
-  readonly probes: readonly [Signatures, Signatures] | undefined;
+  /** `undefined` until somebody looked. */
+  readonly probes: Probes | undefined;
   readonly done: Done;
+};
+
+/** Two programs that look for anything at all, and the kernel's word on who holds the device. */
+export type Probes = {
+  readonly signatures: readonly [Signatures, Signatures];
+  readonly exclusiveOpen: ObservedDevice['exclusiveOpen'];
 };
 
 /** What this very request has done: a look alone cannot tell it from what was cut off. */

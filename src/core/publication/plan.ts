@@ -111,6 +111,7 @@ export function planGrowth(
   if (fileSystem.kind !== 'found') return restPublished;
   const missingBytes = device.sizeBytes - fileSystem.sizeBytes;
   if (missingBytes <= fileSystem.unusedBytesMax) return restPublished;
+  if (device.sizeBytes < fileSystems[fsType].growsToBytesMin) return restPublished;
   return act({ kind: 'grow-file-system', fsType, device: device.path, path: target.path });
 }
 
