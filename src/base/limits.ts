@@ -72,6 +72,11 @@ export const limits = {
   /** Above this fill of data or metadata new thin volumes are refused. */
   thinPoolFullPercent: 95,
   thinPoolWarnPercent: 80,
+  /** A pool that may grow by itself does so from this fill on, by this share of its size. */
+  thinPoolGrowAtPercent: 75,
+  thinPoolGrowByPercent: 20n,
+  /** How often the kernel is asked how full pools and CoW snapshots are: no lvm run. */
+  fillLookMs: 10_000,
   overprovisionRatioMax: 100,
 
   stripesMax: 128,

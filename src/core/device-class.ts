@@ -19,6 +19,8 @@ export type DeviceClass = {
    * shows. At least 1, which it is when left out; counts for what a thick class offers only.
    */
   readonly overheadFactor?: number;
+  /** The thin pool may grow into what is free in the group before it is full. */
+  readonly growsPool?: boolean;
   /** Other ways to lay out a volume of this class, which a claim may ask for by name. */
   readonly optionClasses?: readonly OptionClass[];
   /** What happens to the blocks of a deleted volume; left out, the layout decides. */

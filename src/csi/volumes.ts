@@ -5,9 +5,10 @@ import { type Capacity, capacityOf } from '../core/capacity.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
+import { guardedPools, isFilling } from '../core/guard.ts';
 import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
-import { desiredSnapshot } from '../core/snapshot/desired.ts';
+import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
 import { copyingTag, readTag, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
@@ -15,6 +16,7 @@ import { sizeInGroup } from '../core/volume/plan.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
 import { type Access, type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Guarded } from '../engine/guard.ts';
 import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
@@ -117,6 +119,22 @@ export class Volumes {
     const chosen = withOptionClass(deviceClass, optionClass);
     const vg = findVg(await this.host(), deviceClass.vg);
     return isBlocked(chosen) || vg === undefined ? undefined : capacityOf(chosen, vg);
+  }
+
+  /** What must grow before it is full: pools that may, and our CoW snapshots. */
+  guarded(host: ObservedHost): Guarded {
+    const snapshots = recordsIn(host, this.#groups())
+      .filter(({ lv }) => isFilling(lv))
+      .flatMap((record) => this.#asDesired(record));
+    return { pools: guardedPools(this.#parts.classes()), snapshots };
+  }
+
+  #asDesired(record: VolumeRecord): readonly DesiredSnapshot[] {
+    const { id: name, sourceId: source = '', lv } = record;
+    const deviceClass = this.classOf(record);
+    if (isBlocked(deviceClass)) return [];
+    const desired = desiredSnapshot({ name, source, deviceClass, uuid: lv.uuid });
+    return isBlocked(desired) ? [] : [desired];
   }
 
   /** The class that a volume was made in; a class that is gone leaves its volumes usable. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readRecorded, type Suite, suites } from '../../test/fixtures/recorded.ts';
-import { parseRaidHealth, parseThinPoolHealth } from './dm-status.ts';
+import { parseRaidHealth, parseSnapshotFill, parseThinPoolHealth } from './dm-status.ts';
 
 /** As a 7.2 kernel printed them. */
 const samples = {
@@ -114,3 +114,18 @@ for (const suite of suites) {
     }
   });
 }
+
+test('a snapshot tells how full it is; one that overflowed is full', () => {
+  const output =
+    'vg-s1: 0 65536 snapshot 16384/131072 16\n' +
+    'vg-s2: 0 65536 snapshot Invalid\n' +
+    'vg-v1: 0 65536 snapshot-origin 254:3\n';
+  assert.deepEqual(parseSnapshotFill(output), [
+    { name: 'vg-s1', percent: 12.5 },
+    { name: 'vg-s2', percent: 100 },
+  ]);
+  assert.deepEqual(parseSnapshotFill('No devices found\n'), []);
+  assert.throws(() => parseSnapshotFill('vg-s1: 0 65536 snapshot 16'), {
+    code: 'UnreadableReport',
+  });
+});

@@ -9,6 +9,7 @@ import type { Command } from './command.ts';
  */
 export const lookThinPoolHealth: Command = statusOf('thin-pool');
 export const lookRaidHealth: Command = statusOf('raid');
+export const lookSnapshotFill: Command = statusOf('snapshot');
 
 export type ThinPoolHealth = {
   /** LVM's pool `vg/pool` is `vg-pool-tpool` to the kernel. */
@@ -27,6 +28,8 @@ export type RaidHealth = {
   readonly action: string;
   readonly mismatches: number;
 };
+
+export type SnapshotFill = { readonly name: string; readonly percent: number };
 
 const line = /^(\S+): \d+ \d+ (\S+) (.*)$/;
 const ratio = /^(\d+)\/(\d+)$/;
@@ -54,6 +57,14 @@ export function parseRaidHealth(output: string): readonly RaidHealth[] {
     if (!/^[AaD-]+$/.test(devices) || !/^\d+$/.test(mismatches)) throw unreadable(text);
     const syncPercent = percentOf(sync, text);
     return { name, devices, syncPercent, action, mismatches: Number(mismatches) };
+  });
+}
+
+/** A snapshot that overflowed says `Invalid`; one that is being merged, or failed, a word too. */
+export function parseSnapshotFill(output: string): readonly SnapshotFill[] {
+  return linesOf(output, 'snapshot').map(({ name, rest: [fill = ''], text }) => {
+    const percent = /^[A-Z]/.test(fill) ? 100 : percentOf(fill, text);
+    return { name, percent };
   });
 }
 

@@ -18,6 +18,7 @@ import {
 import type { Mishap } from './faults.ts';
 import type { Machine } from './machine.ts';
 import { dmsetupInfo, losetup, lsblk } from './reports/block-devices.ts';
+import { dmsetupStatus } from './reports/dm-status.ts';
 import { fullreport } from './reports/fullreport.ts';
 import { labels } from './reports/labels.ts';
 import { probeBlkid, probeWipefs } from './reports/probes.ts';
@@ -86,6 +87,7 @@ export function execute(
       return changeFile(machine, argv);
     case 'dmsetup':
       if (first === 'info') return dmsetupInfo(machine);
+      if (first === 'status') return dmsetupStatus(machine, argv);
       return first === 'resume' ? dmsetupResume(machine, argv) : undefined;
     default:
       return undefined;

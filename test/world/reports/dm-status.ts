@@ -1,0 +1,46 @@
+import type { Machine } from '../machine.ts';
+import { type Lv, poolBody, sizeBytes, strandExtents } from '../model.ts';
+import { type Outcome, Voice } from '../text.ts';
+import {
+  cowChunks,
+  cowUsedChunks,
+  poolChunks,
+  poolMetadataShare,
+  poolUsedChunks,
+} from '../writes.ts';
+import { dmNameOf } from './names.ts';
+
+/** `dmsetup status --target thin-pool` and `--target snapshot`: how full they are. */
+export function dmsetupStatus(machine: Machine, argv: readonly string[]): Outcome {
+  const voice = new Voice();
+  const target = argv[argv.indexOf('--target') + 1];
+  const active = machine.visibleVgs().flatMap((vg) => vg.lvs.filter((lv) => lv.isActive));
+  const lines = active.flatMap((lv) => {
+    if (target === 'thin-pool' && lv.body.kind === 'pool') return [poolLine(lv)];
+    if (target === 'snapshot' && lv.body.kind === 'cow') return [snapshotLine(lv, lv.body)];
+    return [];
+  });
+  if (lines.length === 0) return voice.out('No devices found').end();
+  for (const line of lines.toSorted()) voice.out(line);
+  return voice.end();
+}
+
+function poolLine(pool: Lv): string {
+  const { metadata, isOutOfData } = poolBody(pool);
+  const blocks = (strandExtents(metadata) * pool.vg.extentBytes) / 4096;
+  const used = Math.ceil(blocks * poolMetadataShare(pool, blocks * 4096));
+  const state = isOutOfData ? 'out_of_data_space' : 'rw';
+  const data = `${poolUsedChunks(pool)}/${poolChunks(pool)}`;
+  const sectors = sizeBytes(pool) / 512;
+  return (
+    `${dmNameOf(pool)}-tpool: 0 ${sectors} thin-pool 1 ${used}/${blocks} ${data} - ${state} ` +
+    'discard_passdown queue_if_no_space - 256 '
+  );
+}
+
+function snapshotLine(lv: Lv, body: Extract<Lv['body'], { kind: 'cow' }>): string {
+  const sectors = sizeBytes(lv) / 512;
+  const chunk = body.chunkBytes / 512;
+  const fill = `${cowUsedChunks(body) * chunk}/${cowChunks(lv, body) * chunk} ${chunk}`;
+  return `${dmNameOf(lv)}: 0 ${sectors} snapshot ${body.isInvalid ? 'Invalid' : fill}`;
+}
