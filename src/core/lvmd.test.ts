@@ -60,7 +60,7 @@ test('everything else of a class is kept', () => {
   const found = classOf({
     isDefault: true,
     spareBytes: times(GiB, 3),
-    target: thin,
+    target: { ...thin, mayGrow: true },
     overheadFactor: 1.5,
     wipePolicy: 'full',
     lvcreateOptions: ['-y', '--readahead=none'],
@@ -74,6 +74,7 @@ test('everything else of a class is kept', () => {
     spareBytes: times(GiB, 3),
     overprovisionRatio: 5,
     overheadFactor: 1.5,
+    growsPool: true,
     optionClasses: [
       {
         name: 'raid',

@@ -21,6 +21,7 @@ function deviceClass(
     spareBytes: spec.spareBytes,
     overprovisionRatio: target.kind === 'thin' ? target.overprovisionRatio : 1,
     overheadFactor: spec.overheadFactor,
+    ...(target.kind === 'thin' && target.mayGrow === true ? { growsPool: true } : {}),
     // An option class takes the place of the stripes too.
     optionClasses: optionClasses.map(({ name, options }) => ({
       name,

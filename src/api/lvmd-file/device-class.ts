@@ -71,6 +71,7 @@ function decodeTarget(reader: NodeReader): LvmdTarget {
   if (pool !== undefined) {
     pool.text('name');
     pool.number('overprovision-ratio');
+    pool.boolean('grow');
     pool.warnOfUnknown();
     reader.warn('thin-pool', 'it has no effect: the type is not thin');
   }
@@ -84,8 +85,10 @@ function decodePool(reader: NodeReader): LvmdTarget {
   if (!reader.has('overprovision-ratio')) {
     reader.refuse('overprovision-ratio', `write a number from ${range.min} to ${range.max}`);
   }
+  const mayGrow = reader.boolean('grow') ?? false;
   reader.warnOfUnknown();
-  return { kind: 'thin', poolName, overprovisionRatio: ratio ?? 1 };
+  const target = { kind: 'thin', poolName, overprovisionRatio: ratio ?? 1 } as const;
+  return mayGrow ? { ...target, mayGrow } : target;
 }
 
 function decodeSpare(reader: NodeReader): Bytes {

@@ -28,7 +28,13 @@ export type LvmdDeviceClass = {
 
 export type LvmdTarget =
   | { readonly kind: 'thick' }
-  | { readonly kind: 'thin'; readonly poolName: string; readonly overprovisionRatio: number };
+  | {
+      readonly kind: 'thin';
+      readonly poolName: string;
+      readonly overprovisionRatio: number;
+      /** Into what is free in its group, before it is full. */
+      readonly mayGrow?: boolean;
+    };
 
 export type LvmdOptionClass = { readonly name: string; readonly options: readonly string[] };
 

@@ -90,6 +90,19 @@ const ratios = [
   ['1000000', 1_000_000],
 ] as const;
 
+test('lvmd.yaml: a pool may grow when the file says so', () => {
+  const pool = ['name: pool0', 'overprovision-ratio: 1'] as const;
+  const growing = readSilently(thinClass(...pool, 'grow: true')).deviceClasses[0]?.target;
+  assert.deepEqual(growing, {
+    kind: 'thin',
+    poolName: 'pool0',
+    overprovisionRatio: 1,
+    mayGrow: true,
+  });
+  const still = readSilently(thinClass(...pool, 'grow: false')).deviceClasses[0]?.target;
+  assert.deepEqual(still, { kind: 'thin', poolName: 'pool0', overprovisionRatio: 1 });
+});
+
 for (const [text, ratio] of ratios) {
   test(`lvmd.yaml: reads the ratio ${text}`, () => {
     const spec = readSilently(thinClass('name: pool0', `overprovision-ratio: ${text}`));
