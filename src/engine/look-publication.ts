@@ -112,9 +112,9 @@ export class PublicationEye {
       const read = (range: { readonly offset: number; readonly length: number }) =>
         this.#soon(this.#host.readBytes(device.path, range), device.path);
       const blocks = [await read(first), await read(second)] as const;
-      if (mountedAt === undefined) return fileSystemIn(blocks);
-      const { totalBytes } = await this.statFs(mountedAt);
-      return fileSystemIn(blocks, totalBytes);
+      const mounted = mountedAt === undefined ? undefined : await this.statFs(mountedAt);
+      const sizes = { deviceBytes: device.sizeBytes, mountedBytes: mounted?.totalBytes };
+      return fileSystemIn(blocks, sizes);
     } catch (error) {
       return { kind: 'unknown', why: `it cannot be read: ${asOperationError(error).message}` };
     }

@@ -173,7 +173,7 @@ describe('volumes shown at paths, on real LVM', { timeout: 600_000 }, () => {
     await remote.must({ op: 'delete', vg: groupName, name: 'raw' });
   });
 
-  // Dying before a change is dying after the one before it. Every one of these starts two processes.
+  // Dying before a change is dying after the one before it. Each of these starts two processes.
   for (const { fsType, size, deaths } of [
     {
       fsType: 'ext4',

@@ -89,6 +89,9 @@ function planFormat(
   const { lv, device } = volume;
   const { probes, fileSystem, here, elsewhere } = observed;
   if (probes === undefined) return lookAt('probes');
+  if (fileSystem?.kind === 'unknown') {
+    return blocked('VolumeHoldsData', `${nameOf(volume)} is left alone: ${fileSystem.why}`);
+  }
   const found = fileSystem?.kind === 'found' ? fileSystem : undefined;
   const mountPoints = [...here, ...elsewhere].map((mount) => mount.mountPoint);
   const { signatures, exclusiveOpen } = probes;

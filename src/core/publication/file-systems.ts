@@ -1,20 +1,16 @@
-import { type Bytes, MiB, noBytes, times } from '../../base/bytes.ts';
-
 /** The file systems we make. What differs between them stands here and in `lvm/`, nowhere else. */
 export const fileSystems = {
-  ext4: { mountOptions: [], renewsUuid: false, growsToBytesMin: noBytes },
+  ext4: { mountOptions: [], renewsUuid: false },
   // XFS refuses a second file system with a UUID that is mounted: a clone would not come up.
-  xfs: { mountOptions: ['nouuid'], renewsUuid: false, growsToBytesMin: noBytes },
+  xfs: { mountOptions: ['nouuid'], renewsUuid: false },
   // The kernel tells btrfs devices apart by UUID alone: a clone may be taken for its source.
-  btrfs: { mountOptions: [], renewsUuid: true, growsToBytesMin: times(MiB, 256) },
+  btrfs: { mountOptions: [], renewsUuid: true },
 } as const satisfies Record<string, FileSystemTraits>;
 
 type FileSystemTraits = {
   readonly mountOptions: readonly string[];
   /** Does a copy need a UUID of its own before it is first mounted? */
   readonly renewsUuid: boolean;
-  /** The kernel refuses to grow one to less than this. */
-  readonly growsToBytesMin: Bytes;
 };
 
 export type FsType = keyof typeof fileSystems;

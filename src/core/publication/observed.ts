@@ -89,7 +89,7 @@ export type FoundFileSystem =
       readonly type: string;
       readonly uuid: string;
       readonly sizeBytes: Bytes;
-      /** A file system may leave so much at the end of its device unused for ever. */
-      readonly unusedBytesMax: Bytes;
+      /** What it can grow to on its device: it may leave the very end unused for ever. */
+      readonly growsToBytes: Bytes;
     }
   | { readonly kind: 'unknown'; readonly why: string };

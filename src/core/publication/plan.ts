@@ -109,9 +109,7 @@ export function planGrowth(
   if (done.hasTriedToGrow) return restPublished;
   if (fileSystem === undefined) return lookAt('file-system');
   if (fileSystem.kind !== 'found') return restPublished;
-  const missingBytes = device.sizeBytes - fileSystem.sizeBytes;
-  if (missingBytes <= fileSystem.unusedBytesMax) return restPublished;
-  if (device.sizeBytes < fileSystems[fsType].growsToBytesMin) return restPublished;
+  if (fileSystem.growsToBytes <= fileSystem.sizeBytes) return restPublished;
   return act({ kind: 'grow-file-system', fsType, device: device.path, path: target.path });
 }
 

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { assertBlocked, assertRest, follow, stepOf } from '../../../test/samples/decisions.ts';
+import { hostOf, sampleVg } from '../../../test/samples/observed.ts';
+import { published, volumeLv } from '../../../test/samples/publications.ts';
+import { GiB, times } from '../../base/bytes.ts';
+import { limits } from '../../base/limits.ts';
+import type { ObservedLv } from '../observed.ts';
+import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import { planInGroup } from './in-group.ts';
+import type { GroupWant } from './step.ts';
+
+const hostWith = (lv: Partial<ObservedLv>) => hostOf(sampleVg({ lvs: [volumeLv(lv)] }));
+const plan = (want: GroupWant, lv: Partial<ObservedLv>) =>
+  planInGroup(want, published, hostWith(lv));
+const marked = [ownerTag, pendingTag];
+const large = times(GiB, 160);
+
+test('the mark goes with whatever zeroing noted', () => {
+  const note = tagOf('zeroed', '4096');
+  const step = stepOf(plan('clear-marks', { tags: [...marked, note] }), 'change-tags');
+  assert.deepEqual([step.add, step.remove], [[], [pendingTag, note]]);
+  assertRest(plan('clear-marks', { tags: [ownerTag] }));
+});
+
+test('an inactive volume is activated', () => {
+  stepOf(plan('activate', { isActive: false }), 'activate-lv');
+  assertRest(plan('activate', {}));
+});
+
+test('a new volume is zeroed in slices, and the last one takes the mark away', () => {
+  const host = hostWith({ tags: marked, sizeBytes: large });
+  const { steps, end, host: left } = follow(host, (view) => planInGroup('zero', published, view));
+  const slice = limits.zeroSliceBytes;
+  assert.deepEqual(
+    steps.map((step) => step.kind === 'zero-range' && [step.offsetBytes, step.lengthBytes]),
+    [
+      [0n, slice],
+      [slice, slice],
+      [2n * slice, 32n * GiB],
+    ],
+  );
+  assertRest(end);
+  assert.deepEqual(left.vgs[0]?.lvs[0]?.tags, [ownerTag]);
+});
+
+test('zeroing goes on where it was cut off', () => {
+  const note = tagOf('zeroed', String(limits.zeroSliceBytes));
+  const step = stepOf(plan('zero', { tags: [...marked, note], sizeBytes: large }), 'zero-range');
+  assert.equal(step.offsetBytes, limits.zeroSliceBytes);
+  assert.deepEqual(step.remove, [note]);
+  assert.deepEqual(step.add, [tagOf('zeroed', String(2n * limits.zeroSliceBytes))]);
+});
+
+for (const note of ['much', String(large), '-1']) {
+  test(`zeroing begins again when its note says ${note}`, () => {
+    const tags = [...marked, tagOf('zeroed', note)];
+    assert.equal(stepOf(plan('zero', { tags, sizeBytes: large }), 'zero-range').offsetBytes, 0n);
+  });
+}
+
+test('a volume without the mark is never zeroed', () => {
+  assertRest(plan('zero', { tags: [ownerTag] }));
+  assertBlocked(plan('zero', { tags: [pendingTag] }), 'VolumeHoldsData', /of ours/);
+});
+
+test('another volume of the name is left alone', () => {
+  for (const want of ['activate', 'zero', 'clear-marks'] as const) {
+    assertBlocked(plan(want, { uuid: 'U2', tags: marked }), 'VolumeNotFound', /U2/);
+  }
+});

@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { extents } from '../../../test/samples/observed.ts';
+import {
+  deviceOf,
+  fileSystem,
+  holds,
+  lvUuid,
+  mountOf,
+  nodeOf,
+  ourFileSystem,
+  seen,
+  targetPath,
+  vgUuid,
+  volumeLv,
+  wanted,
+} from '../../../test/samples/publications.ts';
+import { bytes } from '../../base/bytes.ts';
+import { show } from '../../base/show.ts';
+import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import type { PresentPublication } from './desired.ts';
+import { fileSystemUuid } from './file-systems.ts';
+import type { ObservedPublication, Probes } from './observed.ts';
+import { planPublication, rootMode } from './plan.ts';
+import type { PublicationDecision, PublicationStepKind } from './step.ts';
+
+const pending = { tags: [ownerTag, pendingTag] };
+const raw = wanted({ access: { kind: 'block' } });
+const readOnly = wanted({ isReadOnly: true });
+const as = (fsType: string, ...flags: readonly string[]) =>
+  wanted({ access: { kind: 'mount', fsType, flags } });
+const directory = {
+  path: targetPath,
+  kind: 'directory',
+  mode: 0o755,
+  sizeBytes: bytes(0n),
+} as const;
+const opened = { ...directory, mode: rootMode };
+const used = fileSystem();
+const probed = (...signatures: Probes['signatures']): Probes => ({
+  signatures,
+  exclusiveOpen: 'free',
+});
+
+/** In one word, and with what matters of a step. */
+function told(decision: PublicationDecision): string {
+  switch (decision.kind) {
+    case 'rest':
+      return 'rest';
+    case 'look':
+      return `look ${decision.at}`;
+    case 'blocked':
+      return decision.code;
+    case 'step':
+      return decision.step.kind === 'in-group' ? decision.step.want : decision.step.kind;
+  }
+}
+
+type Row = readonly [
+  title: string,
+  desired: PresentPublication,
+  observed: ObservedPublication,
+  next: PublicationStepKind | 'rest' | `look ${string}` | 'activate' | 'zero' | 'clear-marks',
+];
+
+const mounted = { here: [mountOf()], target: opened, fileSystem: used };
+const shown = { here: [nodeOf()], target: { ...directory, kind: 'device' } } as const;
+
+const rows: readonly Row[] = [
+  // A new volume, in the order things happen.
+  [
+    'looks at superblocks first',
+    wanted(),
+    seen(pending, { fileSystem: undefined }),
+    'look file-system',
+  ],
+  ['probes before it formats', wanted(), seen(pending, { probes: undefined }), 'look probes'],
+  ['formats a new volume', wanted(), seen(pending), 'format-lv'],
+  [
+    'makes the directory then',
+    wanted(),
+    seen(pending, { done: { isFormatted: true, hasTriedToGrow: false } }),
+    'make-directory',
+  ],
+  [
+    'mounts',
+    wanted(),
+    seen(pending, { done: { isFormatted: true, hasTriedToGrow: false }, target: directory }),
+    'mount',
+  ],
+  ['opens the root', wanted(), seen(pending, { ...mounted, target: directory }), 'change-mode'],
+  ['takes the mark away', wanted(), seen(pending, mounted), 'clear-marks'],
+  ['rests', wanted(), seen({}, mounted), 'rest'],
+  // A volume in use.
+  [
+    'runs no probe for what has its file system',
+    wanted(),
+    seen({}, { fileSystem: used, probes: undefined }),
+    'make-directory',
+  ],
+  [
+    'mounts into a directory that kubelet made',
+    wanted(),
+    seen({}, { fileSystem: used, target: directory }),
+    'mount',
+  ],
+  [
+    'adds nothing to stacked mounts of its own',
+    wanted(),
+    seen({}, { ...mounted, here: [mountOf(), mountOf()] }),
+    'rest',
+  ],
+  [
+    'rests on its own mount above another',
+    wanted(),
+    seen({}, { ...mounted, here: [mountOf({ owner: { kind: 'other' } }), mountOf()] }),
+    'rest',
+  ],
+  // What was cut off.
+  [
+    'formats again what our mkfs left',
+    wanted(),
+    seen(pending, { fileSystem: ourFileSystem(), probes: probed(holds('ext4'), holds('ext4')) }),
+    'format-lv',
+  ],
+  [
+    'does not format what is mounted elsewhere',
+    wanted(),
+    seen(pending, { fileSystem: ourFileSystem(), elsewhere: [mountOf({ mountPoint: '/b' })] }),
+    'make-directory',
+  ],
+  // Read-only.
+  [
+    'opens a new volume before it is made read-only',
+    readOnly,
+    seen(pending, { ...mounted, target: directory }),
+    'change-mode',
+  ],
+  ['makes a new volume read-only', readOnly, seen(pending, mounted), 'remount-read-only'],
+  [
+    'takes the mark of a new read-only one away',
+    readOnly,
+    seen(pending, { ...mounted, here: [mountOf({ isReadOnly: true })] }),
+    'clear-marks',
+  ],
+  [
+    'rests read-only',
+    readOnly,
+    seen({}, { ...mounted, here: [mountOf({ isReadOnly: true })] }),
+    'rest',
+  ],
+  [
+    'shows a snapshot read-only',
+    readOnly,
+    seen({ isReadOnly: true }, { fileSystem: used, target: directory }),
+    'mount',
+  ],
+  // Growth.
+  [
+    'looks if it must grow',
+    wanted(),
+    seen({}, { ...mounted, fileSystem: undefined }),
+    'look file-system',
+  ],
+  [
+    'grows what is smaller than its device',
+    wanted(),
+    seen({}, { ...mounted, fileSystem: fileSystem({ growsToBytes: extents(20) }) }),
+    'grow-file-system',
+  ],
+  [
+    'tries that once',
+    wanted(),
+    seen(
+      {},
+      {
+        ...mounted,
+        done: { isFormatted: false, hasTriedToGrow: true },
+        fileSystem: fileSystem({ growsToBytes: extents(20) }),
+      },
+    ),
+    'rest',
+  ],
+  [
+    'does not grow read-only',
+    readOnly,
+    seen(
+      {},
+      {
+        ...mounted,
+        here: [mountOf({ isReadOnly: true })],
+        fileSystem: fileSystem({ growsToBytes: extents(20) }),
+      },
+    ),
+    'rest',
+  ],
+  [
+    'does not grow what it cannot read',
+    wanted(),
+    seen({}, { ...mounted, fileSystem: { kind: 'unknown', why: 'x' } }),
+    'rest',
+  ],
+  // Thin volumes of others.
+  [
+    'asks for a new report before it formats without a mark',
+    wanted(),
+    seen({ kind: 'thin', dataPercent: 0, pool: 'pool0' }, { isReportFresh: false }),
+    'look report',
+  ],
+  [
+    'formats a thin volume without a block',
+    wanted(),
+    seen({ kind: 'thin', dataPercent: 0, pool: 'pool0', tags: [] }),
+    'format-lv',
+  ],
+  [
+    'mounts that then',
+    wanted(),
+    seen(
+      { kind: 'thin', dataPercent: 0, pool: 'pool0', tags: [] },
+      { done: { isFormatted: true, hasTriedToGrow: false } },
+    ),
+    'make-directory',
+  ],
+  [
+    'asks the probes what else is on a volume',
+    wanted(),
+    seen({}, { probes: undefined }),
+    'look probes',
+  ],
+  // Copies.
+  [
+    'gives a btrfs copy a UUID of its own',
+    as('btrfs'),
+    seen({ tags: [tagOf('source', 's')] }, { fileSystem: fileSystem({ type: 'btrfs' }) }),
+    'renew-uuid',
+  ],
+  [
+    'does so once',
+    as('btrfs'),
+    seen({ tags: [tagOf('source', 's')] }, { fileSystem: ourFileSystem('btrfs') }),
+    'make-directory',
+  ],
+  [
+    'leaves the UUID of what is no copy',
+    as('btrfs'),
+    seen({}, { fileSystem: fileSystem({ type: 'btrfs' }) }),
+    'make-directory',
+  ],
+  [
+    'leaves the UUID of what is mounted',
+    as('btrfs'),
+    seen(
+      { tags: [tagOf('source', 's')] },
+      {
+        fileSystem: fileSystem({ type: 'btrfs' }),
+        elsewhere: [mountOf({ mountPoint: '/b', fsType: 'btrfs' })],
+      },
+    ),
+    'make-directory',
+  ],
+  [
+    'leaves the UUID of an XFS copy',
+    as('xfs'),
+    seen({ tags: [tagOf('source', 's')] }, { fileSystem: fileSystem({ type: 'xfs' }) }),
+    'make-directory',
+  ],
+  // Raw devices.
+  ['takes the mark of a raw volume away first', raw, seen(pending), 'clear-marks'],
+  [
+    'zeroes a thick one when asked',
+    wanted({ access: { kind: 'block', zeroFirst: true } }),
+    seen(pending),
+    'zero',
+  ],
+  [
+    'never zeroes a thin one',
+    wanted({ access: { kind: 'block', zeroFirst: true } }),
+    seen({ ...pending, kind: 'thin', pool: 'pool0' }),
+    'clear-marks',
+  ],
+  [
+    'never zeroes one in use',
+    wanted({ access: { kind: 'block', zeroFirst: true } }),
+    seen(),
+    'make-file',
+  ],
+  ['makes the file', raw, seen(), 'make-file'],
+  ['binds the node', raw, seen({}, { target: { ...directory, kind: 'file' } }), 'bind'],
+  ['rests when the node is there', raw, seen({}, shown), 'rest'],
+  ['takes a mark away that is left', raw, seen(pending, shown), 'clear-marks'],
+  [
+    'shows a raw device at a second path',
+    raw,
+    seen({}, { elsewhere: [nodeOf({ mountPoint: '/b' })] }),
+    'make-file',
+  ],
+  // Activation.
+  [
+    'activates an inactive volume',
+    wanted(),
+    seen({ isActive: false }, { device: undefined }),
+    'activate',
+  ],
+];
+
+for (const [title, desired, observed, next] of rows) {
+  test(title, () => {
+    const decision = planPublication(desired, observed);
+    assert.equal(told(decision), next, show(decision));
+  });
+}
+
+function stepOf(decision: PublicationDecision) {
+  assert.ok(decision.kind === 'step', show(decision));
+  return decision.step;
+}
+
+test('XFS is always mounted without regard to its UUID, and flags come after', () => {
+  const observed = seen({}, { fileSystem: fileSystem({ type: 'xfs' }), target: directory });
+  const step = stepOf(planPublication(as('xfs', 'noatime', 'nouuid'), observed));
+  assert.ok(step.kind === 'mount');
+  assert.deepEqual(step.options, ['nouuid', 'noatime']);
+});
+
+test('a second path is bound read-only to the mount that is writable', () => {
+  const elsewhere = [
+    mountOf({ mountPoint: '/sub', isWhole: false }),
+    mountOf({ mountPoint: '/b' }),
+  ];
+  const desired = wanted({
+    isReadOnly: true,
+    access: { kind: 'mount', fsType: 'ext4', flags: ['noatime', 'context="x"', 'discard'] },
+  });
+  const step = stepOf(
+    planPublication(desired, seen({}, { fileSystem: used, target: directory, elsewhere })),
+  );
+  assert.deepEqual(step, {
+    ...{ kind: 'bind', source: '/b', path: targetPath, isReadOnly: true },
+    options: ['noatime'],
+  });
+});
+
+test('what is read-only everywhere is mounted read-only once more', () => {
+  const elsewhere = [mountOf({ mountPoint: '/b', isReadOnly: true, isFileSystemReadOnly: true })];
+  const step = stepOf(
+    planPublication(readOnly, seen({}, { fileSystem: used, target: directory, elsewhere })),
+  );
+  assert.ok(step.kind === 'mount' && step.isReadOnly);
+});
+
+test('a file system is made with the UUID of its volume, and what was cut off is cleared first', () => {
+  const fresh = stepOf(planPublication(as('xfs'), seen(pending)));
+  assert.ok(fresh.kind === 'format-lv');
+  assert.deepEqual(
+    { fsUuid: fresh.fsUuid, isAgain: fresh.isAgain, target: fresh.permit.target },
+    { fsUuid: fileSystemUuid(lvUuid), isAgain: false, target: lvUuid },
+  );
+  const again = stepOf(planPublication(wanted(), seen(pending, { fileSystem: ourFileSystem() })));
+  assert.ok(again.kind === 'format-lv' && again.isAgain);
+});
+
+test('the device of the volume is known by both UUIDs', () => {
+  assert.match(deviceOf(volumeLv()).dmUuid, /^LVM-[^-]{64}$/);
+  assert.ok(deviceOf(volumeLv()).dmUuid.includes(vgUuid.replaceAll('-', '')));
+});
