@@ -33,6 +33,11 @@ const suites: Readonly<Record<string, Suite>> = {
   world: { files: ['test/world/**/*.test.ts'], timeoutMs: minute, about: 'the fake host itself' },
   flow: { files: ['test/flows/**/*.test.ts'], timeoutMs: minute, about: 'stories in a fake world' },
   sim: { files: ['test/sim/**/*.test.ts'], timeoutMs: 10 * minute, about: 'random faults by seed' },
+  histories: {
+    files: ['test/histories/*.test.ts'],
+    timeoutMs: 10 * minute,
+    about: 'random calls of the driver',
+  },
   lab: { files: ['lab/*.test.ts'], timeoutMs: 10 * minute, about: 'the guests themselves' },
   host: {
     files: ['test/host/*.test.ts'],

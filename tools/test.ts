@@ -27,7 +27,7 @@ const names =
   level === 'check'
     ? check
     : level === 'test'
-      ? [...check, 'host']
-      : [...check, 'host', 'power', 'lab', 'cluster'];
+      ? [...check, 'histories', 'host']
+      : [...check, 'histories', 'host', 'power', 'lab', 'cluster'];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -19,11 +19,13 @@ import type { Engine } from '../engine/engine.ts';
 import type { Guarded } from '../engine/guard.ts';
 import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
+import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { Turns } from '../engine/turns.ts';
 
 export type VolumesParts = {
   readonly engine: Engine;
+  readonly publisher: Pick<Publisher, 'unseen'>;
   /** The classes as they are configured now; an edit of the file changes them. */
   readonly classes: () => readonly DeviceClass[];
   /** A name that no volume ever had. */
@@ -229,10 +231,8 @@ export class Volumes {
       const message = `the snapshot ${name} exists and is of ${existing.sourceId ?? 'nothing'}`;
       throw new OperationError('VolumeDiffers', `${message}, not of ${sourceId}`);
     }
-    if (existing?.lv.isInvalid === true) {
-      const message = `the snapshot ${name} overflowed and can no longer be read`;
-      throw new OperationError('SnapshotOverflowed', message);
-    }
+    // It is told as not ready: whoever gets an error instead never learns its id to delete it.
+    if (existing?.lv.isInvalid === true) return existing;
     // A snapshot outlives its thin source: what is there needs no source any more.
     const source = existing ?? (await this.#source({ kind: 'volume', id: sourceId }));
     const deviceClass = orThrow(this.classOf(source));
@@ -258,8 +258,11 @@ export class Volumes {
     if (reader !== undefined) {
       throw new OperationError('VolumeInUse', `${reader.id} is still being copied from ${id}`);
     }
-    const task = volumeTask(absentVolume(record.vg.name, id, record.lv.uuid));
-    settled(await this.#parts.engine.submit(task));
+    const volume = { vg: record.vg.name, name: id, uuid: record.lv.uuid };
+    const task = volumeTask(absentVolume(volume.vg, id, volume.uuid));
+    // A raw device that is shown to a pod is not open, so LVM alone would let it go.
+    const work = () => this.#parts.engine.submit(task);
+    settled(await this.#parts.publisher.unseen(volume, work));
   }
 
   /** "It is gone" is said only where every group was seen, and nobody else's volume has the name. */

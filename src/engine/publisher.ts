@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
 import { type Blocked, blocked, failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
-import { show } from '../base/show.ts';
+import { show, showList } from '../base/show.ts';
 import { volumeCondition } from '../core/publication/condition.ts';
 import {
   type AbsentPublication,
@@ -99,6 +99,17 @@ export class Publisher {
       return { usage: { kind: 'block', sizeBytes: found.lv.sizeBytes }, condition };
     }
     return { usage: { kind: 'mount', ...(await this.#eye.statFs(target.path)) }, condition };
+  }
+
+  /** Does something to a volume that nobody sees: none is shown, and none will be meanwhile. */
+  unseen<T>(volume: PublishedVolume, work: () => Promise<T>): Promise<T | Blocked> {
+    return this.#turns.run(`volume ${volume.name}`, async () => {
+      const mounts = await this.nodeMounts();
+      const shown = mounts.filter(({ owner }) => isMountOf(volume, owner));
+      if (shown.length === 0) return work();
+      const paths = showList(shown.map(({ mountPoint }) => mountPoint));
+      return blocked('VolumeInUse', `${volume.vg}/${volume.name} is shown at ${paths}`);
+    });
   }
 
   /** Everything on this node that shows a volume of LVM, ours or not. */

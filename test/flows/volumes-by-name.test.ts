@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bytes, GiB, MiB } from '../../src/base/bytes.ts';
 import { type CreateVolume, Volumes } from '../../src/csi/volumes.ts';
-import { Stage } from './stage.ts';
+import { PublishingStage, raw } from './publishing.ts';
 
 /** The driver's store on the stage's node. A restart of the process gives a new one. */
 class Scene {
-  readonly stage = new Stage();
+  readonly stage = new PublishingStage();
   volumes: Volumes;
   #ids = 0;
 
@@ -46,6 +46,7 @@ class Scene {
   #life(): Volumes {
     return new Volumes({
       engine: this.stage.engine,
+      publisher: this.stage.publisher,
       classes: () => this.stage.node.deviceClasses,
       newId: () => this.#newId(),
       nowMs: () => this.stage.world.clock.nowMs(),
@@ -177,6 +178,18 @@ test('removing costs one run and can be repeated', async () => {
   await scene.run(scene.volumes.remove('volume', id));
   assert.deepEqual(await scene.run(scene.volumes.records()), []);
   assert.deepEqual(scene.runs(), ['lvm lvcreate', 'lvm lvremove']);
+});
+
+test('a raw volume that is shown is not removed, though nobody has it open', async () => {
+  const scene = await Scene.begin();
+  const { id, lv } = await scene.create('pvc-1');
+  const volume = { vg: 'data', name: id, uuid: lv.uuid };
+  await scene.stage.publish(volume, { access: raw });
+  const removal = scene.run(scene.volumes.remove('volume', id));
+  await assert.rejects(removal, { code: 'VolumeInUse', message: /\/var\/lib\/kubelet/ });
+  await scene.stage.unpublish(volume);
+  await scene.run(scene.volumes.remove('volume', id));
+  assert.deepEqual(await scene.run(scene.volumes.records()), []);
 });
 
 test('a handle is never used twice', async () => {
