@@ -94,9 +94,14 @@ export const limits = {
   /** TopoLVM names no end for ratios and factors, but its arithmetic has one. */
   lvmdRatioMax: 1_000_000,
 
+  /** Who watches lvmd's socket hears the same values again after so long, as from TopoLVM. */
+  lvmdWatchMs: 600_000,
+
   /** LVM: VG and LV name together with the escaping of hyphens must fit a dm name. */
   dmNameLengthMax: 127,
   lvNameLengthMax: 127,
+  /** LVM's own. */
+  tagLengthMax: 1_024,
   /** Disks smaller than this are never worth a volume group. */
   deviceBytesMin: 16n * MiB,
 

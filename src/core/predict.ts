@@ -304,6 +304,7 @@ function blank(name: string, kind: LvKind, sizeBytes: Bytes, tags: readonly stri
     sizeBytes,
     ownSizeBytes: sizeBytes,
     tags,
+    attributes: '----------',
     isInternal: false,
     isActive: true,
     isSuspended: false,

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { copyingTag, isOurs, ownerTag, pendingTag, readTag, type TagKey, tagOf } from './tags.ts';
+import {
+  checkCallerTags,
+  copyingTag,
+  isOurs,
+  ownerTag,
+  pendingTag,
+  readTag,
+  type TagKey,
+  tagOf,
+} from './tags.ts';
 
 /** What lvm2 accepts in a tag; a tag must not start with a hyphen. */
 const lvmTag = /^[A-Za-z0-9_+.][A-Za-z0-9_+.\-/=!:&#]*$/;
@@ -71,3 +80,24 @@ test('only the owner tag makes a volume ours', () => {
     assert.equal(isOurs(tags), false, tags.join());
   }
 });
+
+const callerTags: readonly (readonly [tag: string, isAllowed: boolean])[] = [
+  ['a', true],
+  ['env=prod/eu-1', true],
+  ['quarryman', true],
+  ['a'.repeat(1024), true],
+  ['a'.repeat(1025), false],
+  ['', false],
+  ['-a', false],
+  ['a b', false],
+  ['ä', false],
+  ['a\n', false],
+  ['quarry', false],
+  ['quarry.pending', false],
+];
+
+for (const [tag, isAllowed] of callerTags) {
+  test(`a caller may ${isAllowed ? '' : 'not '}use the tag ${JSON.stringify(tag.slice(0, 20))}`, () => {
+    assert.equal(checkCallerTags(['ok', tag]) === undefined, isAllowed);
+  });
+}

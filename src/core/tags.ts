@@ -1,3 +1,7 @@
+import { type Blocked, blocked } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import { show } from '../base/show.ts';
+
 /**
  * The marks we put on volumes, as LVM tags written by the very command that makes the volume.
  * A volume without them was made by somebody else and holds data.
@@ -54,6 +58,25 @@ export function readTag(tags: readonly string[], key: TagKey): string | undefine
 
 export function isOurs(tags: readonly string[]): boolean {
   return tags.includes(ownerTag);
+}
+
+/**
+ * Tags that a caller gives stand beside ours. One that looks like ours would lie about the volume:
+ * a pending mark from outside would let a volume with data be formatted.
+ */
+export function checkCallerTags(tags: readonly string[]): Blocked | undefined {
+  const bad = tags.find((tag) => !callerTag.test(tag) || isReserved(tag));
+  if (bad === undefined) return undefined;
+  const why = isReserved(bad)
+    ? `tags that begin with ${ownerTag} are ours`
+    : `a tag has 1 to ${limits.tagLengthMax} letters, digits and _ + . - / = ! : & #`;
+  return blocked('InvalidRequest', `the tag ${show(bad)} cannot be used: ${why}`);
+}
+
+const callerTag = new RegExp(`^(?!-)[A-Za-z0-9_+./=!:&#-]{1,${limits.tagLengthMax}}$`);
+
+function isReserved(tag: string): boolean {
+  return tag === ownerTag || tag.startsWith(`${ownerTag}.`);
 }
 
 /** LVM allows letters, digits and `_ + . - / = ! : & #`; `!` starts an escape of ours. */

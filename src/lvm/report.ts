@@ -67,11 +67,12 @@ function parsePv(row: Row): ObservedPv {
 
 function parseLv(row: Row, segment: Row | undefined): ObservedLv {
   const kind = kindOf(list(row, 'lv_layout'), list(row, 'lv_role'));
-  const attributes = parseLvAttributes(text(row, 'lv_attr'));
+  const attributes = text(row, 'lv_attr');
   const ownSizeBytes = size(row, 'lv_size');
   const isCow = kind === 'cow-snapshot';
   return {
-    ...attributes,
+    ...parseLvAttributes(attributes),
+    attributes,
     name: text(row, 'lv_name').replace(/^\[(.*)\]$/, '$1'),
     uuid: text(row, 'lv_uuid'),
     kind,

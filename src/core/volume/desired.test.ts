@@ -23,6 +23,12 @@ test('a new volume is marked as ours, pending and of its class by its very creat
   assert.equal(desired.isAdopted, false);
 });
 
+test('a volume that its caller prepares never carries the pending mark', () => {
+  const desired = ask({ className: 'thin', preparedBy: 'caller' });
+  assert.ok(!isBlocked(desired));
+  assert.deepEqual(desired.tags, ['quarry', 'quarry.class=thin']);
+});
+
 test('no class means the default one', () => {
   const desired = ask({ className: '' });
   assert.ok(!isBlocked(desired));

@@ -36,6 +36,8 @@ export type VolumeRequest = {
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
   readonly uuid?: string | undefined;
+  /** Who formats it, or hands it out raw: what the caller does so never carries our mark. */
+  readonly preparedBy?: 'us' | 'caller';
 };
 
 export function desiredVolume(
@@ -49,12 +51,14 @@ export function desiredVolume(
   if (request.sizeBytes <= 0n) {
     return blocked('InvalidSize', `the size of ${request.name} is ${request.sizeBytes} bytes`);
   }
+  const pending = request.preparedBy === 'caller' ? [] : [pendingTag];
+  const marks = [ownerTag, ...pending, tagOf('class', deviceClass.name)];
   return {
     presence: 'present',
     name: request.name,
     deviceClass,
     sizeBytes: roundUp(request.sizeBytes, bytes(limits.sectorBytes)),
-    tags: [ownerTag, pendingTag, tagOf('class', deviceClass.name), ...(request.tags ?? [])],
+    tags: [...marks, ...(request.tags ?? [])],
     uuid: request.uuid,
     isAdopted: false,
   };
