@@ -74,3 +74,17 @@ test('a raw volume is shown as it is', async () => {
   assert.equal(stage.mountsAt(), 0);
   assert.equal(stage.world.machine.table.paths.has(target), false);
 });
+
+test('a file system is on the disk for good before the mark goes', async () => {
+  const stage = await ready();
+  const volume = await stage.make('db');
+  const flush = stage.host.flush.bind(stage.host);
+  const marks: boolean[] = [];
+  stage.host.flush = async (devices) => {
+    await flush(devices);
+    const isFileSystem = devices.some((path) => path.startsWith('/dev/mapper/'));
+    if (isFileSystem) marks.push(stage.lv('db').tags.includes(pendingTag));
+  };
+  assert.equal((await stage.publish(volume)).kind, 'settled');
+  assert.deepEqual(marks, [true]);
+});

@@ -82,6 +82,22 @@ test('raw mounts that old TopoLVM stacked are recognised and all taken away', as
   assert.equal(stage.mountsAt(), 0);
 });
 
+test('a raw device is known by what is at the path, though the node it was bound from is gone', async () => {
+  const stage = new PublishingStage();
+  await stage.setUp();
+  const volume = await stage.make('db');
+  await stage.publish(volume, { access: raw });
+  await stage.unpublish(volume);
+  const { table } = stage.world.machine;
+  const minor = stage.world.machine.minorOf(stage.lv('db'));
+  table.nodes.set('/dev/topolvm/db', `254:${minor}`);
+  table.paths.set(target, 'file');
+  stage.world.admin.run('mount', '--options', 'bind', '/dev/topolvm/db', target);
+  table.nodes.delete('/dev/topolvm/db');
+  assert.equal((await stage.publish(volume, { access: raw })).kind, 'settled');
+  assert.equal(stage.mountsAt(), 1);
+});
+
 test('a volume is unpublished when nobody knows it any more', async () => {
   const stage = new PublishingStage();
   await stage.setUp();

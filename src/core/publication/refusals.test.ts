@@ -269,7 +269,7 @@ const refusals: readonly Refusal[] = [
     wanted(),
     lvIs(pending, {
       fileSystem: { kind: 'unknown', why: 'EIO' },
-      probes: probed({ kind: 'unknown', why: 'EIO' }, none),
+      probes: probed(none, none),
     }),
     'VolumeHoldsData',
     /EIO/,
