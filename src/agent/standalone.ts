@@ -97,7 +97,8 @@ export class Standalone {
     ];
     await this.#serve('CSI', csiSocket, csi);
     const engine = this.#engine;
-    const volumes = new LvmdVolumes({ engine, classes: () => this.#classes });
+    const classes = () => this.#classes;
+    const volumes = new LvmdVolumes({ engine, publisher: this.#publisher, classes });
     const lvmd = lvmdServices({ volumes, engine, host: this.#host, clock: realClock });
     await this.#serve('lvmd', this.#spec.socketName, [...lvmd, healthService(health)]);
   }

@@ -21,6 +21,7 @@ import { grownSize } from '../core/volume/plan.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
+import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { Turns } from '../engine/turns.ts';
 import { orThrow } from './volumes.ts';
@@ -51,14 +52,17 @@ export type SnapshotLv = Named & {
  */
 export class LvmdVolumes {
   readonly #engine: Engine;
+  readonly #publisher: Pick<Publisher, 'unseen'>;
   readonly #classes: () => readonly DeviceClass[];
   readonly #turns = new Turns();
 
   constructor(parts: {
     readonly engine: Engine;
+    readonly publisher: Pick<Publisher, 'unseen'>;
     readonly classes: () => readonly DeviceClass[];
   }) {
     this.#engine = parts.engine;
+    this.#publisher = parts.publisher;
     this.#classes = parts.classes;
   }
 
@@ -115,19 +119,24 @@ export class LvmdVolumes {
     return this.#bring(volumeTask(desired), deviceClass, name);
   }
 
-  async #remove({ name }: Named, { vg }: DeviceClass): Promise<void> {
+  async #remove({ name }: Named, deviceClass: DeviceClass): Promise<void> {
     // "It is gone" is a promise: a report that may be a minute old cannot give it.
-    const newest = findVg(await this.#host(), vg);
-    const found = newest === undefined ? undefined : findLv(newest, name);
-    const host = found === undefined ? (await this.#engine.observe()).host : await this.#host();
-    const readers = (findVg(host, vg)?.lvs ?? []).filter(
+    const known = await this.#find(deviceClass, name);
+    if (known === undefined) await this.#engine.observe();
+    const found = known ?? (await this.#find(deviceClass, name));
+    const readers = (found?.vg.lvs ?? []).filter(
       (lv) => lv.tags.includes(copyingTag) && readTag(lv.tags, 'source') === name,
     );
+    const vg = deviceClass.vg;
     if (readers.length > 0) {
       const names = showList(readers.map((lv) => lv.name));
       throw new OperationError('VolumeInUse', `${names} is still being copied from ${vg}/${name}`);
     }
-    orThrow(await this.#engine.submit(volumeTask({ ...absentVolume(vg, name), isAdopted: true })));
+    const absent = { ...absentVolume(vg, name, found?.lv.uuid), isAdopted: true };
+    const work = () => this.#engine.submit(volumeTask(absent));
+    // A raw device that is shown to a pod is not open, so LVM alone would let it go.
+    const volume = { vg, name, uuid: found?.lv.uuid ?? '' };
+    orThrow(await (found === undefined ? work() : this.#publisher.unseen(volume, work)));
   }
 
   async #resize(

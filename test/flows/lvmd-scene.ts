@@ -11,6 +11,7 @@ import { lvmdServices } from '../../src/csi/lvmd.ts';
 import { LvmdVolumes } from '../../src/csi/lvmd-volumes.ts';
 import { type Definition, type PartialOf, pathOf, type Service } from '../../src/csi/service.ts';
 import { endingOf } from '../../src/csi/status.ts';
+import { Publisher } from '../../src/engine/publisher.ts';
 import type { Lv } from '../world/model.ts';
 import { Stage } from './stage.ts';
 
@@ -121,9 +122,11 @@ export class LvmdScene {
   }
 
   #life(): readonly Service[] {
-    const { engine, host, world } = this.stage;
-    const volumes = new LvmdVolumes({ engine, classes: () => this.classes });
-    return lvmdServices({ volumes, engine, host, clock: world.clock });
+    const { engine, host } = this.stage;
+    const { clock } = this.stage.world;
+    const publisher = new Publisher({ engine, host, clock, trace: () => undefined });
+    const volumes = new LvmdVolumes({ engine, publisher, classes: () => this.classes });
+    return lvmdServices({ volumes, engine, host, clock });
   }
 }
 

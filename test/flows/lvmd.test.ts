@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { GiB, MiB } from '../../src/base/bytes.ts';
 import { pendingTag } from '../../src/core/tags.ts';
+import { Publisher } from '../../src/engine/publisher.ts';
 import { LvmdScene, mib, refusal } from './lvmd-scene.ts';
+import { absence, raw, wish } from './publishing.ts';
 
 test('a volume costs one lvm run and never carries the pending mark', async () => {
   const scene = await LvmdScene.begin();
@@ -127,6 +129,23 @@ test('"removed" is said only of what a look did not find', async () => {
   assert.match(await refusal(scene.remove('u1', 'no')), /^FAILED_PRECONDITION UnknownDeviceClass/);
   for (const device of machine.devices) admin.pull(device.path);
   assert.match(await refusal(scene.remove('u1')), /^UNAVAILABLE VolumeGroupMissing/);
+});
+
+test('a volume that is shown, raw or mounted, is not removed', async () => {
+  const scene = await LvmdScene.begin();
+  await scene.create('u1');
+  const { stage } = scene;
+  const { engine, host } = stage;
+  const trace = () => undefined;
+  const publisher = new Publisher({ engine, host, clock: stage.world.clock, trace });
+  const volume = { vg: 'data', name: 'u1', uuid: scene.lv('u1')?.uuid ?? '' };
+  // Without a mark it holds data: only a raw device can be shown of it.
+  const shown = await scene.run(publisher.publish(wish(volume, { access: raw })));
+  assert.equal(shown.kind, 'settled');
+  assert.match(await refusal(scene.remove('u1')), /^FAILED_PRECONDITION VolumeInUse.*shown at/);
+  await scene.run(publisher.unpublish(absence(volume)));
+  await scene.remove('u1');
+  assert.equal(scene.lv('u1'), undefined);
 });
 
 test('a source of a copy that runs is not removed', async () => {
