@@ -41,14 +41,25 @@ async function onNode(guest: Guest): Promise<void> {
     quarry(guest, 'plan'),
   );
   await timed('quarry apply', () => quarry(guest, 'apply', '--verbose'));
-  await timed('a thin volume', () => quarry(guest, 'volume', 'create', 'db', '--size', '1Gi'));
+  await timed('quarry standalone: the CSI driver, on its socket', () => startDriver(guest));
+  await timed('a thin volume, with a file system', async () => {
+    await quarry(guest, 'volume', 'create', 'db', '--size', '1Gi');
+    await quarry(guest, 'volume', 'publish', 'db', '/mnt/db');
+  });
   await timed('a striped volume', () =>
     quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi'),
   );
-  await guest.sh('echo precious | dd of=/dev/data/db conv=fsync,notrunc status=none');
-  await timed('a snapshot of db', () => quarry(guest, 'volume', 'snapshot', 'db-monday', 'db'));
-  await guest.sh('echo spoiled! | dd of=/dev/data/db conv=fsync,notrunc status=none');
-  await timed('db grows', () => quarry(guest, 'volume', 'expand', 'db', '--size', '2Gi'));
+  await guest.sh('echo -n precious > /mnt/db/file && sync');
+  await timed('a snapshot of db, and a volume of what it holds', async () => {
+    const { output } = await quarry(guest, 'volume', 'snapshot', 'db-monday', 'db');
+    await guest.sh('echo -n spoiled! > /mnt/db/file && sync');
+    const id = /([0-9a-f-]{36})\)/.exec(output)?.[1] ?? '';
+    await quarry(guest, 'volume', 'clone', 'db-restored', id);
+    await quarry(guest, 'volume', 'publish', 'db-restored', '/mnt/restored');
+  });
+  await timed('db grows while it is in use', () =>
+    quarry(guest, 'volume', 'expand', 'db', '--size', '2Gi'),
+  );
   await timed('what cannot work is refused with a reason', () =>
     refused(guest, 'volume', 'create', 'huge', '--class', 'fast', '--size', '100Gi'),
   );
@@ -57,16 +68,28 @@ async function onNode(guest: Guest): Promise<void> {
     await guest.start();
     await prepareMount(guest);
   });
-  await timed('quarry apply brings it back', async () => {
+  await timed('the driver starts again and everything is there', async () => {
     await quarry(guest, 'apply', '--verbose');
-    await quarry(guest, 'volume', 'create', 'db', '--size', '2Gi');
-    await quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi');
-    await quarry(guest, 'volume', 'snapshot', 'db-monday', 'db');
+    await startDriver(guest);
+    await quarry(guest, 'volume', 'publish', 'db', '/mnt/db');
+    await quarry(guest, 'volume', 'publish', 'db-restored', '/mnt/restored');
+    await quarry(guest, 'volume', 'list');
   });
-  await expectContent(guest, 'db', 'spoiled!');
-  await expectContent(guest, 'db-monday', 'precious');
+  await expectContent(guest, '/mnt/db/file', 'spoiled!');
+  await expectContent(guest, '/mnt/restored/file', 'precious');
+  console.log(await guest.sh('df --human-readable /mnt/db /mnt/restored'));
   await timed('quarry status', () => quarry(guest, 'status'));
   await untouched(guest);
+}
+
+/** As a service would run it; its socket appears when everything behind it works. */
+async function startDriver(guest: Guest): Promise<void> {
+  const file = readFileSync(join(import.meta.dirname, 'lvmd.yaml'), 'utf8');
+  await guest.sh('mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml', { stdin: file });
+  await guest.sh('/quarry/bin/quarry standalone > /var/log/quarry.log 2>&1 &');
+  await guest.sh(`for i in $(seq 150); do
+      test -S /run/topolvm/csi-topolvm.sock && exit 0; sleep 0.2
+    done; cat /var/log/quarry.log; exit 1`);
 }
 
 async function prepare(guest: Guest): Promise<void> {
@@ -88,9 +111,10 @@ async function prepareMount(guest: Guest): Promise<void> {
   await guest.sh('mkdir -p /etc/quarry && cat > /etc/quarry/node.yaml', { stdin: file });
 }
 
-async function quarry(guest: Guest, ...args: readonly string[]): Promise<void> {
+async function quarry(guest: Guest, ...args: readonly string[]) {
   const { exitCode, output } = await run(guest, args);
   if (exitCode !== 0) throw new Error(`quarry ${args.join(' ')} ended with ${exitCode}\n${output}`);
+  return { output };
 }
 
 async function refused(guest: Guest, ...args: readonly string[]): Promise<void> {
@@ -106,10 +130,10 @@ async function run(guest: Guest, args: readonly string[]) {
   return { exitCode: result.exitCode, output };
 }
 
-async function expectContent(guest: Guest, volume: string, wanted: string): Promise<void> {
-  const found = await guest.sh(`head -c ${wanted.length} /dev/data/${volume}`);
-  console.log(`${volume} holds "${found}"`);
-  if (found !== wanted) throw new Error(`${volume} holds "${found}", not "${wanted}"`);
+async function expectContent(guest: Guest, path: string, wanted: string): Promise<void> {
+  const found = await guest.sh(`cat ${path}`);
+  console.log(`${path} holds "${found}"`);
+  if (found !== wanted) throw new Error(`${path} holds "${found}", not "${wanted}"`);
 }
 
 async function untouched(guest: Guest): Promise<void> {

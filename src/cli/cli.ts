@@ -16,13 +16,18 @@ const usage = `quarry: LVM storage on this host
 
   quarry forget GROUP                 give up a group whose disks are gone for good
 
-  quarry volume list
-  quarry volume create NAME --size 10Gi [--class CLASS]
+  quarry standalone --help            the CSI driver on this host, without a cluster
+
+  quarry volume list                  these call that driver
+  quarry volume create NAME --size 10Gi [--class CLASS] [--block]
   quarry volume expand NAME --size 20Gi
   quarry volume snapshot NAME SOURCE
   quarry volume clone NAME SOURCE [--size 20Gi]
+  quarry volume publish NAME PATH [--fs ext4] [--block]
+  quarry volume unpublish NAME PATH
   quarry volume delete NAME
 
+  --socket PATH      the driver's socket (default /run/topolvm/csi-topolvm.sock)
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
   --state DIR        what must outlive a restart (default /var/lib/quarry)
   --nsenter          run programs in the namespaces of process 1 (inside a container)
@@ -55,6 +60,9 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     options: {
       file: { type: 'string', default: '/etc/quarry/node.yaml' },
       state: { type: 'string', default: '/var/lib/quarry' },
+      socket: { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
+      fs: { type: 'string', default: '' },
+      block: { type: 'boolean', default: false },
       size: { type: 'string' },
       class: { type: 'string', default: '' },
       nsenter: { type: 'boolean', default: false },
@@ -70,6 +78,10 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
   if (!['plan', 'apply', 'status', 'forget', 'volume'].includes(command)) {
     throw new UsageError(`there is no command ${command}`);
   }
+  if (command === 'volume') {
+    const { socket, size, class: className, fs: fsType, block: isBlock } = values;
+    return volume(environment, { socket, size, className, fsType, isBlock }, rest);
+  }
   const known = await readKnownGroups(values.state);
   if (command === 'forget') {
     await forget(values.state, known, rest);
@@ -82,14 +94,9 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       return (await plan(context, desired)) ? exitCodes.done : exitCodes.failed;
     case 'status':
       return (await status(context, desired)) ? exitCodes.done : exitCodes.failed;
-    case 'apply':
+    default:
       await apply(context, desired, { directory: values.state, known });
       return exitCodes.done;
-    default: {
-      const flags = { className: values.class, size: values.size };
-      await volume({ context, desired, flags }, rest);
-      return exitCodes.done;
-    }
   }
 }
 

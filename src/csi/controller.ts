@@ -208,7 +208,11 @@ class Controller {
     return {
       volumeId: record.id,
       capacityBytes: record.sizeBytes,
-      volumeContext: new Map(),
+      // Names are for people: an orchestrator knows its own.
+      volumeContext: new Map([
+        [`${this.#names.domain}/name`, record.name ?? ''],
+        [`${this.#names.domain}/device-class`, record.className ?? ''],
+      ]),
       contentSource: contentOf(record),
       accessibleTopology: [{ segments: new Map([[topologyKey(this.#names), this.#names.node]]) }],
     };

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import test, { type TestContext } from 'node:test';
+import { serve } from '../../test/world/sockets.ts';
+import { ControllerDefinition, NodeDefinition } from '../csi/generated/csi.ts';
+import { type Handlers, service, unimplemented } from '../csi/service.ts';
+import { StatusError } from '../csi/status.ts';
+import { type VolumeFlags, volume } from './volume.ts';
+
+type Controller = Handlers<typeof ControllerDefinition>;
+type Node = Handlers<typeof NodeDefinition>;
+
+const GiB = 1024n ** 3n;
+const db = {
+  volumeId: 'id-1',
+  capacityBytes: GiB,
+  volumeContext: new Map([
+    ['topolvm.io/name', 'db'],
+    ['topolvm.io/device-class', 'fast'],
+  ]),
+  accessibleTopology: [],
+};
+const snapshot = {
+  ...{ snapshotId: 'id-2', sourceVolumeId: 'id-1', sizeBytes: GiB, readyToUse: true },
+  ...{ groupSnapshotId: '', creationTime: undefined },
+};
+
+/** A driver with one volume and one snapshot, which notes what it is asked for. */
+async function driver(t: TestContext, given: Partial<Controller> = {}) {
+  const asked: [string, unknown][] = [];
+  const note = (name: string, answer: unknown) => (request: unknown) => {
+    asked.push([name, request]);
+    return Promise.resolve(answer);
+  };
+  const none = Object.fromEntries(
+    Object.keys(ControllerDefinition.methods).map((name) => [name, unimplemented]),
+  ) as unknown as Controller;
+  const controller = {
+    ...none,
+    listVolumes: () => Promise.resolve({ entries: [{ volume: db }], nextToken: '' }),
+    listSnapshots: () => Promise.resolve({ entries: [{ snapshot }], nextToken: '' }),
+    createVolume: note('create', { volume: { ...db, volumeId: 'id-9' } }),
+    deleteVolume: note('delete', {}),
+    deleteSnapshot: note('delete-snapshot', {}),
+    controllerExpandVolume: note('expand', { capacityBytes: 2n * GiB }),
+    createSnapshot: note('snapshot', { snapshot }),
+    ...given,
+  } as Controller;
+  const node = {
+    ...(Object.fromEntries(
+      Object.keys(NodeDefinition.methods).map((name) => [name, unimplemented]),
+    ) as unknown as Node),
+    nodePublishVolume: note('publish', {}),
+    nodeUnpublishVolume: note('unpublish', {}),
+  } as Node;
+  const services = [service(ControllerDefinition, controller), service(NodeDefinition, node)];
+  return { socket: (await serve(t, services)).path, asked };
+}
+
+const noFlags: Omit<VolumeFlags, 'socket'> = {
+  ...{ size: undefined, className: '', fsType: '', isBlock: false },
+};
+
+async function run(socket: string, words: string, flags: Partial<VolumeFlags> = {}) {
+  const printed: string[] = [];
+  const print = (text: string) => printed.push(text);
+  const environment = { path: '', print, warn: print };
+  const code = await volume(environment, { ...noFlags, socket, ...flags }, words.split(' '));
+  return { code, text: printed.join('\n') };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const requestOf = (asked: readonly [string, unknown][]) => asked.at(-1)?.[1] as Fields;
+
+test('list shows volumes by name and snapshots by id', async (t) => {
+  const { socket } = await driver(t);
+  const { code, text } = await run(socket, 'list');
+  assert.equal(code, 0);
+  assert.match(text, /^db +volume +fast +1 GiB +- +id-1/m);
+  assert.match(text, /^- +snapshot +- +1 GiB +id-1 +id-2 +ready/m);
+});
+
+test('create asks for the size and the class, and tells the id', async (t) => {
+  const { socket, asked } = await driver(t);
+  const { text } = await run(socket, 'create web', { size: '1.5Gi', className: 'fast' });
+  assert.equal(text, 'created web (1 GiB, id-9)');
+  const { name, capacityRange, parameters } = requestOf(asked);
+  assert.equal(name, 'web');
+  assert.deepEqual(capacityRange, { requiredBytes: (3n * GiB) / 2n, limitBytes: 0n });
+  assert.deepEqual(parameters, new Map([['topolvm.io/device-class', 'fast']]));
+});
+
+test('a clone has the size and the class of its source unless told otherwise', async (t) => {
+  const { socket, asked } = await driver(t);
+  await run(socket, 'clone web db');
+  const { capacityRange, parameters, volumeContentSource } = requestOf(asked);
+  assert.deepEqual(capacityRange, { requiredBytes: GiB, limitBytes: 0n });
+  assert.deepEqual(parameters, new Map([['topolvm.io/device-class', 'fast']]));
+  assert.deepEqual(volumeContentSource, { type: { $case: 'volume', value: { volumeId: 'id-1' } } });
+  await run(socket, 'clone web id-2');
+  const type = { $case: 'snapshot', value: { snapshotId: 'id-2' } };
+  assert.deepEqual(requestOf(asked)['volumeContentSource'], { type });
+});
+
+test('volumes are named by name or id, snapshots by id', async (t) => {
+  const { socket, asked } = await driver(t);
+  for (const words of ['delete db', 'delete id-1', 'delete id-2', 'delete nobody']) {
+    assert.equal((await run(socket, words)).code, 0);
+  }
+  assert.deepEqual(
+    asked.map(([name]) => name),
+    ['delete', 'delete', 'delete-snapshot'],
+  );
+  await run(socket, 'publish db /mnt/db', { isBlock: true });
+  assert.deepEqual(requestOf(asked)['targetPath'], '/mnt/db');
+});
+
+const refusals: readonly (readonly [string, string, RegExp])[] = [
+  ['a verb that is none', 'destroy db', /volume knows list, create/],
+  ['a missing name', 'create', /a name is missing/],
+  ['a missing size', 'create db', /--size 10Gi/],
+];
+
+for (const [title, words, message] of refusals) {
+  test(`${title} is told before anything is asked`, async (t) => {
+    const { socket, asked } = await driver(t);
+    await assert.rejects(run(socket, words), { message });
+    assert.deepEqual(asked, []);
+  });
+}
+
+test('a volume that is not there is told', async (t) => {
+  const { socket } = await driver(t);
+  const wrong = run(socket, 'expand nobody', { size: '1Gi' });
+  await assert.rejects(wrong, { code: 'VolumeNotFound' });
+});
+
+test('what the driver refuses is printed, and the exit code says if trying again helps', async (t) => {
+  const full = () => Promise.reject(new StatusError('RESOURCE_EXHAUSTED', 'full'));
+  const { socket } = await driver(t, { createVolume: full });
+  const refused = await run(socket, 'create web', { size: '1Gi' });
+  assert.deepEqual(refused, { code: 1, text: 'quarry: RESOURCE_EXHAUSTED: full' });
+});
+
+test('without a driver the hint says what to start', async () => {
+  const { code, text } = await run('/run/quarry-nobody.sock', 'list');
+  assert.equal(code, 75);
+  assert.match(text, /quarry standalone.*\/run\/quarry-nobody\.sock/);
+});
