@@ -54,6 +54,14 @@ const changingHands: Play = (chance, className, startMs) => {
     events.push({ atMs: thenMs, kind: 'snapshot', name: `x${index}`, source: 'x0' });
   }
   events.push({ atMs: thenMs + chance.between(1, 900), kind: 'admin-replace', name: 'x0' });
+  // Names that change hands before anybody was told of the volume, which is then given up.
+  for (let index = 5; index <= 8; index += 1) {
+    const name = `x${index}`;
+    const takenMs = thenMs + chance.between(50, 1_500);
+    events.push({ atMs: thenMs, kind: 'create', name, className, mib: 8 });
+    events.push({ atMs: takenMs, kind: 'admin-replace', name });
+    events.push({ atMs: takenMs + chance.between(1, 300), kind: 'delete', name });
+  }
   return { events, rates: {} };
 };
 
