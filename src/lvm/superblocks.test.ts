@@ -74,8 +74,8 @@ const growth: readonly (readonly [name: string, device: bigint, growsTo: bigint]
   ['ext4', 72n * MiB + 512n, 72n * MiB],
   // Groups of 8 MiB, whose tables take 512 KiB and more.
   ['ext4', 72n * MiB + 512n * KiB, 72n * MiB + 1n * KiB],
-  ['ext4-large', 20n * TiB + 4n * MiB, 20n * TiB],
-  ['ext4-large', 20n * TiB + 64n * MiB, 20n * TiB + 64n * MiB],
+  ['ext4-large', 20n * TiB + 512n * KiB, 20n * TiB],
+  ['ext4-large', 20n * TiB + 4n * MiB, 20n * TiB + 4n * MiB],
   ['xfs', 324n * MiB, 324n * MiB],
   ['xfs', 320n * MiB + 63n * 4n * KiB, 320n * MiB],
   ['xfs', 320n * MiB + 64n * 4n * KiB, 320n * MiB + 64n * 4n * KiB],

@@ -55,19 +55,32 @@ function ext(block: Uint8Array, { deviceBytes }: DeviceSizes): Superblock | unde
     descriptors: countUp(groups * (is64Bit ? u16(0xfe) || 64n : 32n), blockBytes),
     reserved: u16(0xce),
   };
-  // A last group that could not hold its own tables is left out: resize2fs wants room for bitmaps,
-  // tables and 50 blocks more, and where it keeps a copy of the superblock for that too. Not every
-  // group has one, so this may expect less than resize2fs would make of it, and never more.
-  const groupBlocksMin = tables.inodes + tables.descriptors + tables.reserved + 3n + 50n;
   const unit = most(1024n << (u32(0x1c) & 0x1fn), 4n * KiB);
   const wholeBlocks = roundDown(deviceBytes, unit) / blockBytes;
-  const growsTo = withoutStub(wholeBlocks, u32(0x14), { groupBlocks, groupBlocksMin });
+  const firstBlock = u32(0x14);
+  const lastGroup = (wholeBlocks - firstBlock - 1n) / groupBlocks;
+  const isSparse = (u32(0x64) & 0x1n) !== 0n && (u32(0x5c) & 0x200n) === 0n;
+  const copies = hasCopy(lastGroup, isSparse) ? 1n + tables.descriptors + tables.reserved : 0n;
+  // A last group that could not hold its own tables is left out: resize2fs wants room for them,
+  // for two bitmaps, for the copies that some groups keep, and 50 blocks more.
+  const groupBlocksMin = tables.inodes + 2n + copies + 50n;
+  const growsTo = withoutStub(wholeBlocks, firstBlock, { groupBlocks, groupBlocksMin });
   return {
     type: isExt4 ? 'ext4' : hasJournal ? 'ext3' : 'ext2',
     uuid: uuidAt(block, at + 0x68),
     sizeBytes: times(blocks, blockBytes),
     growsToBytes: times(growsTo, blockBytes),
   };
+}
+
+/** Does a group of ext keep copies of superblock and descriptors? Sparse: powers of 3, 5 and 7. */
+function hasCopy(group: bigint, isSparse: boolean): boolean {
+  if (!isSparse || group <= 1n) return true;
+  return [3n, 5n, 7n].some((base) => {
+    let power = base;
+    while (power < group) power *= base;
+    return power === group;
+  });
 }
 
 /** The kernel gives no new last group fewer blocks. */
