@@ -60,6 +60,10 @@ lab: $(stamp) ## boot guests with real LVM and stay: make lab ARGS="--guests 2 -
 lab-kube: $(stamp) ## a real Kubernetes with two nodes: brings it up, shows it, stops it
 	@node lab/cluster/main.ts check
 
+.PHONY: bundle
+bundle: $(stamp) ## the program as one file, build/quarry.cjs
+	@node tools/bundle.ts build/quarry.cjs
+
 .PHONY: bench
 bench: $(stamp) ## lvm runs and latency of each operation beside a bare lvcreate loop
 	@node bench/main.ts

@@ -11,8 +11,12 @@ const environment = {
   warn: print(process.stderr),
 };
 
-const [command, ...rest] = process.argv.slice(2);
-process.exitCode =
-  command === 'standalone'
-    ? await runStandalone(rest, environment)
-    : await runCli(process.argv.slice(2), environment);
+/** No `await` out here: the shipped form is a CommonJS bundle. An error nobody expected ends us. */
+async function main([command, ...rest]: readonly string[]): Promise<number> {
+  if (command === 'standalone') return runStandalone(rest, environment);
+  return runCli(command === undefined ? [] : [command, ...rest], environment);
+}
+
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

@@ -38,6 +38,11 @@ const suites: Readonly<Record<string, Suite>> = {
     timeoutMs: 10 * minute,
     about: 'random calls of the driver',
   },
+  memory: {
+    files: ['test/memory/*.test.ts'],
+    timeoutMs: 10 * minute,
+    about: 'what the bundle takes',
+  },
   lab: { files: ['lab/*.test.ts'], timeoutMs: 10 * minute, about: 'the guests themselves' },
   host: {
     files: ['test/host/*.test.ts'],

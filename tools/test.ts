@@ -28,6 +28,6 @@ const names =
     ? check
     : level === 'test'
       ? [...check, 'histories', 'host']
-      : [...check, 'histories', 'host', 'power', 'lab', 'cluster'];
+      : [...check, 'histories', 'host', 'power', 'memory', 'lab', 'cluster'];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;
