@@ -11,6 +11,8 @@ export const limits = {
   changeTimeoutMs: 120_000,
   /** Copying one slice of a clone, or moving extents, may be slow on a slow disk. */
   copyTimeoutMs: 3_600_000,
+  /** How often an earlier life's commands are looked for, after a start. */
+  strayLookMs: 200,
   /** Between asking a reading command to stop and killing it. */
   killGraceMs: 2_000,
   /** Both streams of one command together. */
@@ -94,6 +96,10 @@ export const limits = {
   /** TopoLVM names no end for ratios and factors, but its arithmetic has one. */
   lvmdRatioMax: 1_000_000,
 
+  /** Several writes of one edit are taken together. */
+  configSettleMs: 200,
+  /** Where the kernel tells no changes the file is read again after so long. */
+  configPollMs: 10_000,
   /** Who watches lvmd's socket hears the same values again after so long, as from TopoLVM. */
   lvmdWatchMs: 600_000,
 

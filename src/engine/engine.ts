@@ -33,12 +33,14 @@ export type Recovered = {
 export class Engine {
   readonly model: HostModel;
   readonly #tools: LaneTools;
+  readonly #clock: Clock;
   readonly #lanes = new Map<string, Lane>();
   /** Two groups must never choose among the same devices at the same time. */
   readonly #devices: Lane;
 
   constructor(doors: { readonly host: Host; readonly clock: Clock; readonly trace: Trace }) {
     this.model = new HostModel(doors.host, doors.clock);
+    this.#clock = doors.clock;
     this.#tools = { host: doors.host, model: this.model, trace: doors.trace };
     this.#devices = new Lane(this.#tools);
     this.model.onReport(() => {
@@ -74,6 +76,7 @@ export class Engine {
    */
   async recover(groups: readonly string[]): Promise<Recovered> {
     const { host, trace } = this.#tools;
+    await this.#waitForStrays();
     if ((await this.#suspended()).length === 0) return { resumed: [], leftAlone: [] };
     // The report waits for lvm's own lock: a command of our earlier life that still runs, and has
     // suspended a device for good reason, is done when it comes.
@@ -85,6 +88,18 @@ export class Engine {
       resumed.push(...(await resumeSuspended(host, vg.uuid, subject, trace)));
     }
     return { resumed, leftAlone: await this.#suspended() };
+  }
+
+  /**
+   * What an earlier life started may not have got to lvm's lock yet: a look now would miss what it
+   * is about to make. It is not ended, but waited for, and not for ever: it may hang.
+   */
+  async #waitForStrays(): Promise<void> {
+    const { host } = this.#tools;
+    const endMs = this.#clock.nowMs() + limits.changeTimeoutMs;
+    while ((await host.strays()).length > 0 && this.#clock.nowMs() < endMs) {
+      await this.#clock.sleep(limits.strayLookMs);
+    }
   }
 
   async #suspended(): Promise<readonly string[]> {

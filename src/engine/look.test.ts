@@ -29,6 +29,7 @@ function hostWith(answers: Answers) {
         isProbe && answers.probe !== undefined ? answers.probe(command) : output(program, verb);
       return { result, gone: Promise.resolve() };
     },
+    strays: () => Promise.resolve([]),
     exclusiveOpen: (path) => Promise.resolve(answers.busy?.includes(path) ? 'busy' : 'free'),
     links: () => Promise.resolve([{ link: '/dev/disk/by-id/b', device: '/dev/sdb' }]),
     readText: (path) => Promise.resolve(path.includes('mountinfo') ? (answers.mounts ?? '') : ''),

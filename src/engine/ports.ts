@@ -10,6 +10,8 @@ import type { Command, CommandResult } from '../lvm/command.ts';
 export type Host = {
   /** Starts a command. What was started is awaited by `gone`, whatever becomes of `result`. */
   start(command: Command, signal?: Signal): Running;
+  /** Changing commands of an earlier life of ours, or of another process of ours, that still run. */
+  strays(): Promise<readonly string[]>;
   /** Can the block device be opened exclusively right now? */
   exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown'>;
   /** Symbolic links below a directory and the device paths they resolve to. */

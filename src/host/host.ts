@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
-import { type RunOptions, startCommand } from './run.ts';
+import { life, lifeKey, type RunOptions, startCommand } from './run.ts';
 
 /** The door to this node: its programs, its block devices, its /proc. */
 export function realHost(options: RunOptions): Host {
   return {
     start: (command, signal) => startCommand(command, options, signal),
+    strays: findStrays,
     exclusiveOpen,
     links: findLinks,
     readText: (path) => readFile(path, 'utf8'),
@@ -69,4 +70,18 @@ async function findLinks(directory: string): Promise<readonly DeviceLink[]> {
     if (device !== undefined) links.push({ link, device });
   }
   return links;
+}
+
+/** A process that ends while it is looked at is none. */
+async function findStrays(): Promise<readonly string[]> {
+  const strays: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name))) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    const mark = environment.split('\0').find((entry) => entry.startsWith(`${lifeKey}=`));
+    if (mark === undefined || mark === `${lifeKey}=${life}`) continue;
+    const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    // A zombie has no words any more, and does nothing.
+    if (words !== '') strays.push(words.split('\0').join(' ').trim());
+  }
+  return strays;
 }

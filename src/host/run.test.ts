@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -150,6 +152,24 @@ test('a command survives what is typed at our terminal: it has a session of its 
   const { stdout } = await startCommand(reads('ps -o sid= -p $$; echo $$'), options).result;
   const [session, pid] = stdout.split(/\s+/).filter((word) => word !== '');
   assert.equal(session, pid);
+});
+
+test('a changing command of another life is a stray until it is gone, our own is none', async () => {
+  const host = realHost(options);
+  const environment = { PATH: path, QUARRY_LIFE: 'another' };
+  const stray = spawn('sleep', ['1.234'], { env: environment, stdio: 'ignore' });
+  const own = host.start(changes('sleep 1'));
+  const found = await host.strays();
+  assert.deepEqual(
+    found.filter((words) => words.includes('sleep')),
+    ['sleep 1.234'],
+  );
+  await once(stray, 'exit');
+  await own.gone;
+  assert.deepEqual(
+    (await host.strays()).filter((words) => words.includes('sleep')),
+    [],
+  );
 });
 
 test('what is not a block device in use is free, and what is not there is unknown', async (t) => {

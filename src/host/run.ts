@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import type { Running, Signal } from '../engine/ports.ts';
@@ -9,8 +10,14 @@ import type { Command, CommandResult } from '../lvm/command.ts';
 export type RunOptions = {
   /** Put before every command, e.g. `nsenter --target 1 --mount ... --` inside a container. */
   readonly prefix: readonly string[];
+  /** Takes the place of the prefix and of `lvm` itself: an administrator's own way to run it. */
+  readonly lvm?: readonly string[];
   readonly path: string;
 };
+
+export const lifeKey = 'QUARRY_LIFE';
+/** What this process starts bears its mark. */
+export const life = randomUUID();
 
 /**
  * Starts a command in a session of its own, so that a Ctrl-C at our terminal does not reach it.
@@ -19,11 +26,15 @@ export type RunOptions = {
  */
 export function startCommand(command: Command, options: RunOptions, signal?: Signal): Running {
   const startedAtMs = performance.now();
-  const [program, ...args] = [...options.prefix, ...command.argv];
+  const [program, ...args] = wordsOf(command, options);
   const child = spawn(program ?? '', args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
-    env: { LC_ALL: 'C', PATH: options.path, LVM_SUPPRESS_FD_WARNINGS: '1' },
+    env: {
+      ...{ LC_ALL: 'C', PATH: options.path, LVM_SUPPRESS_FD_WARNINGS: '1' },
+      // By this a later life of ours knows what an earlier one left running.
+      ...(command.effect === 'changes' ? { [lifeKey]: life } : {}),
+    },
   });
   const output = collect(child, command);
   const end = endOf(child);
@@ -39,6 +50,11 @@ export function startCommand(command: Command, options: RunOptions, signal?: Sig
   // Who stopped waiting must not be told about it a second time.
   finished.catch(() => undefined);
   return { result, gone: end.then(() => undefined) };
+}
+
+function wordsOf({ argv }: Command, { prefix, lvm = [] }: RunOptions): readonly string[] {
+  const [program, ...args] = argv;
+  return program === 'lvm' && lvm.length > 0 ? [...lvm, ...args] : [...prefix, ...argv];
 }
 
 type Ending = {

@@ -76,6 +76,7 @@ export function sampleCow(given: Partial<ObservedLv> = {}): ObservedLv {
     ownSizeBytes: extents(20),
     dataPercent: 0,
     isReadOnly: true,
+    attributes: '-ri-a-----',
     ...given,
   });
 }

@@ -134,6 +134,10 @@ export class TinyHost implements Host {
   readonly statFs = noFiles.statFs;
   readonly changeFile = noFiles.changeFile;
 
+  strays(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
   exclusiveOpen(): Promise<'free'> {
     return Promise.resolve('free');
   }

@@ -52,8 +52,16 @@ export class FakeHost implements Host {
 
   start(command: Command, signal?: Signal): Running {
     if (this.#isDead) return { result: never(), gone: never() };
-    const running = this.#processes.start(command, signal, () => this.die());
+    const running = this.#processes.start(command, signal, {
+      die: () => this.die(),
+      isDead: () => this.#isDead,
+    });
     return { result: this.#whileAlive(running.result), gone: this.#whileAlive(running.gone) };
+  }
+
+  async strays(): Promise<readonly string[]> {
+    await this.#shortly();
+    return this.#processes.strays();
   }
 
   async exclusiveOpen(path: string): Promise<'free' | 'busy' | 'unknown'> {

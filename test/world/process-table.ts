@@ -28,19 +28,29 @@ export class ProcessTable {
     this.#locks = new Locks(machine.chance.fork());
   }
 
-  /** `die` ends the process that asked, for faults that crash it. */
-  start(command: Command, signal: Signal | undefined, die: () => void): Running {
+  start(command: Command, signal: Signal | undefined, starter: Starter): Running {
+    const { die } = starter;
     this.#count(command);
     const fault = this.#faults.draw(command);
     if (fault?.kind === 'crash' && fault.when === 'before') {
       die();
       return { result: never(), gone: never() };
     }
-    const process = new Process(this.#machine, this.#faults, this.#locks, { command, fault, die });
+    const process = new Process(this.#machine, this.#faults, this.#locks, {
+      command,
+      fault,
+      starter,
+    });
     this.#running.add(process);
     void process.gone.then(() => this.#running.delete(process));
     process.begin(signal, (what) => this.unknown.push(what));
     return process;
+  }
+
+  /** Changing commands whose starter is dead. */
+  strays(): readonly string[] {
+    const left = [...this.#running].filter((process) => process.isStray);
+    return left.map((process) => process.argv.join(' '));
   }
 
   get running(): readonly (readonly string[])[] {
@@ -71,7 +81,14 @@ export function nameOf(argv: readonly string[]): string {
 type Start = {
   readonly command: Command;
   readonly fault: Fault | undefined;
+  readonly starter: Starter;
+};
+
+/** Who started a command. */
+export type Starter = {
+  /** Ends it, for faults that crash it. */
   readonly die: () => void;
+  readonly isDead: () => boolean;
 };
 
 class Process implements Running {
@@ -99,6 +116,11 @@ class Process implements Running {
     this.gone = this.#ended.promise;
     // Nobody may be waiting any more when a command fails; that is no bug of the test.
     this.result.catch(() => undefined);
+  }
+
+  get isStray(): boolean {
+    const { command, starter } = this.#start;
+    return command.effect === 'changes' && starter.isDead();
   }
 
   get argv(): readonly string[] {
@@ -180,11 +202,11 @@ class Process implements Running {
     if (this.#state !== 'waiting') return;
     this.#state = 'working';
     const { clock, chance } = this.#machine;
-    const { command, fault, die } = this.#start;
+    const { command, fault, starter } = this.#start;
     const totalMs = durationOf(command, chance) + (fault?.kind === 'slow' ? fault.ms : 0);
     const effectMs = totalMs * (0.2 + 0.7 * chance.fraction());
     if (fault?.kind === 'crash' && fault.when === 'during') {
-      clock.after(effectMs * chance.fraction(), die, 'crash');
+      clock.after(effectMs * chance.fraction(), starter.die, 'crash');
     }
     clock.after(effectMs, () => this.#affectWhenAwake(totalMs - effectMs), nameOf(command.argv));
   }
@@ -208,8 +230,8 @@ class Process implements Running {
   }
 
   #afterEffect(restMs: number): void {
-    const { fault, die } = this.#start;
-    if (fault?.kind === 'crash' && fault.when === 'after') die();
+    const { fault, starter } = this.#start;
+    if (fault?.kind === 'crash' && fault.when === 'after') starter.die();
     this.#machine.clock.after(restMs, () => this.#end(), `end of ${nameOf(this.argv)}`);
   }
 

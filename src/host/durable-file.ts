@@ -1,0 +1,30 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Written beside and moved into place: a power cut leaves the old file or the new one. */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const directory = dirname(path);
+  await mkdir(directory, { recursive: true });
+  await writeThrough(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+  await syncDirectory(directory);
+}
+
+async function writeThrough(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
