@@ -1,8 +1,12 @@
 import { OperationError } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
 import { layouts } from '../core/layouts.ts';
-import { desiredPublication, type PublishedVolume } from '../core/publication/desired.ts';
+import {
+  absentPublication,
+  desiredPublication,
+  type PublishedVolume,
+} from '../core/publication/desired.ts';
 import { desiredGrowth } from '../core/publication/growth.ts';
-import { isMountOf } from '../core/publication/publishable.ts';
 import type { PublicationStats } from '../core/publication/status.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { isVolume } from '../core/volume/plan.ts';
@@ -84,7 +88,6 @@ class NodeSide {
     if (request.volumeCapability === undefined) throw missing('volume_capability');
     const { access, isReadOnly, isExclusive } = volumeAccess(request.volumeCapability);
     const { volume, lv } = await this.#volumes.locate(request.volumeId);
-    if (isExclusive) await this.#checkAlone(volume, targetPath);
     // What former tenants left on the disks must not be read through a raw volume.
     const zeroFirst = isVolume(lv) && layouts[lv.kind].snapshots === 'cow';
     const desired = desiredPublication({
@@ -93,14 +96,16 @@ class NodeSide {
       access: access.kind === 'block' ? { kind: 'block', zeroFirst } : access,
       isReadOnly: isReadOnly || request.readonly,
     });
-    settled(await this.#publisher.publish(orThrow(desired), signal));
+    const wanted = orThrow(desired);
+    if (isExclusive) await this.#checkAlone(volume, wanted.targetPath);
+    settled(await this.#publisher.publish(wanted, signal));
     return {};
   }
 
   async unpublish(volumeId: string, targetPath: string, signal: AbortSignal): Promise<void> {
     const found = await this.#volumes.locate(volumeId).catch(notFoundIsFine);
     const volume = found?.volume ?? { name: volumeId };
-    const desired = { presence: 'absent', volume, targetPath } as const;
+    const desired = orThrow(absentPublication({ volume, targetPath }));
     settled(await this.#publisher.unpublish(desired, signal));
   }
 
@@ -121,12 +126,9 @@ class NodeSide {
   }
 
   async #checkAlone(volume: PublishedVolume, targetPath: string): Promise<void> {
-    const mounts = await this.#publisher.nodeMounts();
-    const other = mounts.find(
-      ({ owner, mountPoint }) => isMountOf(volume, owner) && mountPoint !== targetPath,
-    );
-    if (other === undefined) return;
-    const message = `${volume.name} is in use at ${other.mountPoint}, and was asked for alone`;
+    const others = await this.#publisher.shownElsewhere(volume, targetPath);
+    if (others.length === 0) return;
+    const message = `${volume.name} is in use at ${showList(others)}, and was asked for alone`;
     throw new OperationError('VolumeInUse', message);
   }
 }
