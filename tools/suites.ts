@@ -25,7 +25,7 @@ const suites: Readonly<Record<string, Suite>> = {
   unit: {
     files: [
       ...['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
-      ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts'],
+      ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts', 'lab/sanity/**/*.test.ts'],
     ],
     timeoutMs: minute,
     about: 'pure code, docs, tidy',
@@ -38,6 +38,11 @@ const suites: Readonly<Record<string, Suite>> = {
     timeoutMs: 10 * minute,
     about: 'random calls of the driver',
   },
+  'real-histories': {
+    files: ['test/real-histories/*.test.ts'],
+    timeoutMs: 60 * minute,
+    about: 'random calls of the driver on real LVM',
+  },
   memory: {
     files: ['test/memory/*.test.ts'],
     timeoutMs: 10 * minute,
@@ -49,6 +54,11 @@ const suites: Readonly<Record<string, Suite>> = {
     timeoutMs: 40 * minute,
     isParallel: true,
     about: 'real LVM in guests',
+  },
+  sanity: {
+    files: ['test/conformance/*.test.ts'],
+    timeoutMs: 30 * minute,
+    about: 'csi-sanity in a guest',
   },
   power: {
     files: ['test/power/*.test.ts'],

@@ -28,6 +28,16 @@ const names =
     ? check
     : level === 'test'
       ? [...check, 'histories', 'host']
-      : [...check, 'histories', 'host', 'power', 'memory', 'lab', 'cluster'];
+      : [
+          ...check,
+          'histories',
+          'host',
+          'sanity',
+          'power',
+          'real-histories',
+          'memory',
+          'lab',
+          'cluster',
+        ];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;

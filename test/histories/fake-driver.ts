@@ -8,13 +8,14 @@ import { type Content, copied, isSame } from '../world/content.ts';
 import { sizeBytes } from '../world/model.ts';
 import type { Checker, Ending } from './checker.ts';
 import type { Call, Round } from './history.ts';
+import type { Driver } from './play.ts';
 import { type WireCall, wireCall } from './requests.ts';
 
 /** What a broken driver would do instead of answering; with no argument it does not even try. */
 export type Lie = { readonly method: string; lie(truth: never): unknown };
 
 /** The driver in a fake world, called as over its socket but for the socket. */
-export class FakeDriver {
+export class FakeDriver implements Driver {
   readonly stage: PublishingStage;
   readonly #checker: Checker;
   /** What users wrote, by volume: it must be there whenever the volume is. */
@@ -67,6 +68,16 @@ export class FakeDriver {
     this.#checker.check(call, ending, wire);
     this.#checkWorld();
     return ending;
+  }
+
+  leftovers(): Promise<readonly string[]> {
+    const { world } = this.stage;
+    const volumes = world.vg('data')?.lvs.map((lv) => lv.name) ?? [];
+    const mounts = world.machine.table.mounts.map(({ mountPoint }) => mountPoint);
+    return Promise.resolve([
+      ...volumes.filter((name) => name !== 'pool'),
+      ...mounts.filter((path) => path.startsWith('/pods/')),
+    ]);
   }
 
   async #live(): Promise<void> {

@@ -1,6 +1,17 @@
-import { Checker } from './checker.ts';
+import { Checker, type Ending } from './checker.ts';
 import { FakeDriver, type Lie } from './fake-driver.ts';
-import { type History, historyOf } from './history.ts';
+import { type Call, type History, historyOf, type Round } from './history.ts';
+import type { WireCall } from './requests.ts';
+
+/** A driver that histories can be played on, in a fake world or on real LVM. */
+export type Driver = {
+  setUp(): Promise<void>;
+  play(round: Round): Promise<void>;
+  /** The same request once more, with the ids it had; or a new one. */
+  call(call: Call, wire?: WireCall): Promise<Ending>;
+  /** What is still there, once everything was taken away. */
+  leftovers(): Promise<readonly string[]>;
+};
 
 export type Verdict = {
   readonly seed: number;
@@ -8,11 +19,15 @@ export type Verdict = {
   readonly calls: number;
 };
 
-/** Plays a history, then takes everything away: nothing may be left. */
-export async function playOnFake(seed: number, lie?: Lie): Promise<Verdict> {
-  const history = historyOf(seed, ['thin', 'thick']);
+export function playOnFake(seed: number, lie?: Lie): Promise<Verdict> {
   const checker = new Checker();
-  const driver = new FakeDriver(seed, checker, lie);
+  const history = historyOf(seed, ['thin', 'thick']);
+  return play(history, checker, new FakeDriver(seed, checker, lie));
+}
+
+/** Plays a history, then takes everything away: nothing may be left. */
+export async function play(history: History, checker: Checker, driver: Driver): Promise<Verdict> {
+  const { seed } = history;
   await driver.setUp();
   let calls = 0;
   for (const round of history.rounds) {
@@ -21,24 +36,19 @@ export async function playOnFake(seed: number, lie?: Lie): Promise<Verdict> {
     if (checker.violations.length > 0) return { seed, violations: told(checker, history), calls };
   }
   await takeAway(driver, checker);
-  const left = driver.stage.world.vg('data')?.lvs.map((lv) => lv.name) ?? [];
-  const leaked = left.filter((name) => name !== 'pool');
-  if (leaked.length > 0) checker.say(`left behind: ${leaked.join(' ')}`);
-  const mounts = driver.stage.world.machine.table.mounts.map(({ mountPoint }) => mountPoint);
-  const shown = mounts.filter((path) => path.startsWith('/pods/'));
-  if (shown.length > 0) checker.say(`still mounted: ${shown.join(' ')}`);
+  const left = await driver.leftovers();
+  if (left.length > 0) checker.say(`left behind: ${left.join(' ')}`);
   return { seed, violations: told(checker, history), calls };
 }
 
 /** What was cut off is asked for again, so that it has an id; then everything goes. */
-async function takeAway(driver: FakeDriver, checker: Checker): Promise<void> {
+async function takeAway(driver: Driver, checker: Checker): Promise<void> {
   for (const one of [...checker.all('volume'), ...checker.all('snapshot')]) {
     if (one.state !== 'doubt' || one.made === undefined) continue;
     await driver.call(one.made.call, one.made.wire);
   }
-  for (const one of checker.all('volume')) {
-    for (const path of one.shown.keys())
-      await driver.call({ op: 'unpublish', name: one.name, path });
+  for (const { name, shown } of checker.all('volume')) {
+    for (const path of shown.keys()) await driver.call({ op: 'unpublish', name, path });
   }
   for (const one of checker.all('snapshot')) {
     if (one.id !== undefined) await driver.call({ op: 'delete-snapshot', name: one.name });
