@@ -1,6 +1,5 @@
-import { hostname } from 'node:os';
-import { parseArgs } from 'node:util';
 import { failures, OperationError } from '../base/failures.ts';
+import { type StandaloneArguments, standaloneArguments, usage } from './arguments.ts';
 import { startStandalone } from './standalone.ts';
 
 export type Environment = {
@@ -9,60 +8,58 @@ export type Environment = {
   readonly warn: (text: string) => void;
 };
 
-const usage = `quarry standalone: the CSI driver on this host, without a cluster
-
-  --config FILE        lvmd.yaml (default /etc/topolvm/lvmd.yaml)
-  --csi-socket PATH    (default /run/topolvm/csi-topolvm.sock)
-  --node-id NAME       (default: the host's name)
-  --driver-name NAME   (default topolvm.io)
-  --nsenter            run programs in the namespaces of process 1 (inside a container)
-`;
-
 const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
+
+/** What was asked for cannot be understood, or the configuration cannot be used. */
+const unusable = 2;
 
 /** Serves until it is told to stop, and gives the exit code. */
 export async function runStandalone(
   argv: readonly string[],
   environment: Environment,
 ): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
-      'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
-      'node-id': { type: 'string', default: hostname() },
-      'driver-name': { type: 'string', default: 'topolvm.io' },
-      nsenter: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
+  try {
+    const values = standaloneArguments(argv);
+    if (!values.help) return await serve(values, environment);
     environment.print(usage);
     return 0;
-  }
-  const log = (event: object) => environment.print(toLine(event));
-  try {
-    const standalone = await startStandalone(
-      {
-        lvmdFile: values.config,
-        csiSocket: values['csi-socket'],
-        node: values['node-id'],
-        driver: values['driver-name'],
-        version: '0.1.0',
-        prefix: values.nsenter ? nsenter : [],
-        path: environment.path,
-      },
-      log,
-    );
-    await toldToStop();
-    await standalone.stop();
-    return 0;
   } catch (error) {
-    if (!(error instanceof OperationError)) throw error;
-    environment.warn(`quarry: ${error.code}: ${error.message}`);
-    environment.warn(`quarry: ${failures[error.code].hint}`);
-    return error.code === 'InvalidConfiguration' ? 2 : 1;
+    if (error instanceof OperationError) return tell(error, environment);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
+    environment.warn(`quarry: ${message}`);
+    environment.warn('quarry: `quarry standalone --help` shows the flags');
+    return unusable;
   }
+}
+
+async function serve(values: StandaloneArguments, environment: Environment): Promise<number> {
+  const log = (event: object) => environment.print(toLine(event));
+  for (const flag of values.ignored) {
+    log({ level: 'warn', message: `${flag} is ignored: lvmd has no such flag any more` });
+  }
+  const standalone = await startStandalone(
+    {
+      lvmdFile: values.config,
+      stateDirectory: values['state-dir'],
+      csiSocket: values['csi-socket'],
+      node: values['node-id'],
+      driver: values['driver-name'],
+      version: '0.1.0',
+      prefix: values.nsenter ? nsenter : [],
+      path: environment.path,
+    },
+    log,
+  );
+  await toldToStop();
+  await standalone.stop();
+  return 0;
+}
+
+function tell(error: OperationError, { warn }: Environment): number {
+  warn(`quarry: ${error.code}: ${error.message}`);
+  warn(`quarry: ${failures[error.code].hint}`);
+  return error.code === 'InvalidConfiguration' ? unusable : 1;
 }
 
 function toldToStop(): Promise<void> {

@@ -1,26 +1,286 @@
-import { readFile } from 'node:fs/promises';
-import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
+import { open } from 'node:fs/promises';
+import { type DecodedLvmd, decodeLvmdFile } from '../api/lvmd-file/decode.ts';
 import { showFinding } from '../api/lvmd-file/findings.ts';
-import type { LvmdSpec } from '../api/lvmd-file/spec.ts';
 import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
+import { show } from '../base/show.ts';
+import {
+  type Configuration,
+  type ConfigurationView,
+  decideConfiguration,
+  type RefusedClass,
+} from '../core/configuration.ts';
+import type { DeviceClass } from '../core/device-class.ts';
+import type { ObservedHost } from '../core/observed.ts';
+import type { ObservedMount } from '../core/publication/observed.ts';
+import { lastGoodOf, readStored, type StoredConfiguration, writeStored } from './last-good.ts';
+import type { Log } from './log.ts';
 
-/** The lvmd.yaml of this host, or one error that tells everything that is wrong with it. */
-export async function readLvmdFile(path: string, warn: (text: string) => void): Promise<LvmdSpec> {
-  const decoded = decodeLvmdFile({ file: path, text: await read(path) });
-  for (const warning of decoded.warnings) warn(showFinding(warning));
-  if (decoded.kind === 'lvmd') return decoded.spec;
-  const lines = decoded.problems.map((problem) => `  ${showFinding(problem)}`);
-  throw invalid(`${path} cannot be used:\n${lines.join('\n')}`);
+/** What stands on disk, before anything is known of the host. */
+export type LoadedConfiguration = {
+  readonly file: string;
+  readonly stateDirectory: string;
+  readonly reading: Reading;
+  readonly stored: StoredConfiguration | undefined;
+};
+
+type Reading = { readonly text: string | undefined; readonly decoded: DecodedLvmd };
+
+/** How the configuration is, for metrics and people. */
+export type ConfigurationState = {
+  /** `stale`: the file is not what is in force. */
+  readonly state: 'good' | 'stale';
+  readonly sinceMs: number;
+  readonly file: string;
+  readonly problems: readonly string[];
+  readonly refused: readonly RefusedClass[];
+};
+
+type Parts = {
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** The newest report, or one begun after this call; and everything that shows a volume. */
+  readonly look: (age: 'newest' | 'fresh') => Promise<Looked>;
+};
+
+type Looked = { readonly host: ObservedHost; readonly mounts: readonly ObservedMount[] };
+
+export async function loadConfiguration(
+  file: string,
+  stateDirectory: string,
+  log: Log,
+): Promise<LoadedConfiguration> {
+  const stored = await readStored(stateDirectory).catch((error: unknown) => {
+    if (!(error instanceof OperationError)) throw error;
+    log({ level: 'warn', message: error.message });
+    return undefined;
+  });
+  return { file, stateDirectory, reading: await readConfiguration(file), stored };
 }
 
-async function read(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw invalid(`${path} cannot be read: ${(error as Error).message}`, error);
+/** The words to run lvm with. They are needed for the first look, before anything is decided. */
+export function lvmCommandOf({ reading, stored }: LoadedConfiguration): readonly string[] {
+  const { decoded } = reading;
+  if (decoded.kind === 'lvmd') return decoded.spec.lvmCommandPrefix;
+  const last = stored === undefined ? undefined : lastGoodOf(stored);
+  return last?.spec.lvmCommandPrefix ?? [];
+}
+
+/**
+ * The configuration in force, from the first look at this host until we stop: what the file says,
+ * or what it said when it last was good. Decisions are `core/configuration.ts`; this reads, keeps
+ * and tells.
+ */
+export class LvmdConfiguration {
+  readonly #file: string;
+  readonly #directory: string;
+  readonly #parts: Parts;
+  readonly #listeners = new Set<(now: Configuration) => Promise<void>>();
+  #reading: Reading;
+  #stored: StoredConfiguration | undefined;
+  #current: Configuration | undefined;
+  #told = '';
+  #state: Pick<ConfigurationState, 'state' | 'sinceMs'>;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(loaded: LoadedConfiguration, parts: Parts) {
+    this.#file = loaded.file;
+    this.#directory = loaded.stateDirectory;
+    this.#reading = loaded.reading;
+    this.#stored = loaded.stored;
+    this.#parts = parts;
+    this.#state = { state: 'good', sinceMs: parts.nowMs() };
+  }
+
+  get current(): Configuration {
+    if (this.#current === undefined) throw new Error('the configuration is not settled yet');
+    return this.#current;
+  }
+
+  get classes(): readonly DeviceClass[] {
+    return this.#current?.classes ?? [];
+  }
+
+  get state(): ConfigurationState {
+    const { problems = [], refused = [] } = this.#current ?? {};
+    return { ...this.#state, file: this.#file, problems: problems.map(showFinding), refused };
+  }
+
+  /** Groups that may hold volumes of ours, whatever will be decided. */
+  get groups(): readonly string[] {
+    const { decoded } = this.#reading;
+    const placed = decoded.kind === 'lvmd' ? decoded : decoded.sound;
+    const inFile = placed?.spec.deviceClasses.map(({ volumeGroup }) => volumeGroup) ?? [];
+    const last = this.#last();
+    const before = last?.spec.deviceClasses.map(({ volumeGroup }) => volumeGroup) ?? [];
+    const retired = last?.retired.map(({ vg }) => vg) ?? [];
+    return [...new Set([...inFile, ...before, ...retired])];
+  }
+
+  onChange(listener: (now: Configuration) => Promise<void>): void {
+    this.#listeners.add(listener);
+  }
+
+  /** The first decision. Where nothing depends on us it may be: not with this file. */
+  async settle(): Promise<void> {
+    this.#tellWarnings();
+    await this.#decide('newest');
+  }
+
+  /** The file may have changed. */
+  reread(): Promise<void> {
+    return this.#inTurn(async () => {
+      const reading = await readConfiguration(this.#file);
+      if (reading.text === this.#reading.text && show(reading) === show(this.#reading)) return;
+      this.#reading = reading;
+      this.#tellWarnings();
+      await this.#decide('fresh');
+    });
+  }
+
+  /** Groups and pools come and go, and the last volume of a retired class may be gone. */
+  reconsider(host: ObservedHost): Promise<void> {
+    const seen = decideConfiguration({ ...this.#view(), host, mounts: [] });
+    const isSettled = this.#current !== undefined;
+    if (!isSettled || sameAs(seen, this.#current)) return Promise.resolve();
+    return this.#inTurn(() => this.#decide('newest'));
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(work).catch((error: unknown) => {
+      if (!(error instanceof OperationError)) throw error;
+      // The next report or the next look at the file tries again.
+      const message = `${this.#file} cannot be judged now: ${error.message}`;
+      this.#parts.log({ level: 'warn', message });
+    });
+    return this.#turn;
+  }
+
+  async #decide(age: 'newest' | 'fresh'): Promise<void> {
+    const decision = decideConfiguration({ ...this.#view(), ...(await this.#parts.look(age)) });
+    if (decision.kind === 'refuse') throw this.#refusal(decision.problems.map(showFinding));
+    const before = this.#current;
+    if (sameAs(decision, before)) return;
+    this.#current = decision;
+    this.#tell(decision);
+    await this.#store(decision);
+    if (before === undefined) return;
+    for (const listener of this.#listeners) await listener(decision);
+  }
+
+  #view(): Omit<ConfigurationView, 'host' | 'mounts'> {
+    const isServing = this.#current !== undefined;
+    const last = this.#current ?? this.#last();
+    return { file: this.#file, decoded: this.#reading.decoded, last, isServing };
+  }
+
+  #last() {
+    return this.#stored === undefined ? undefined : lastGoodOf(this.#stored);
+  }
+
+  #refusal(problems: readonly string[]): OperationError {
+    const lines = problems.map((line) => `  ${line}`).join('\n');
+    const message = `${this.#file} cannot be used, and nothing is served yet:\n${lines}`;
+    return new OperationError('InvalidConfiguration', message);
+  }
+
+  #tellWarnings(): void {
+    for (const warning of this.#reading.decoded.warnings) {
+      this.#parts.log({ level: 'warn', message: showFinding(warning) });
+    }
+  }
+
+  /** Once for each thing that is wrong, however often it is looked at. */
+  #tell({ source, problems, refused, classes }: Configuration): void {
+    const { log, nowMs } = this.#parts;
+    const lines = problems.map(showFinding);
+    const told = show({ source, lines, refused, classes });
+    if (told === this.#told) return;
+    this.#told = told;
+    const state = source === 'file' ? 'good' : 'stale';
+    if (state !== this.#state.state) this.#state = { state, sinceMs: nowMs() };
+    const names = classes.map(({ name }) => name);
+    const message =
+      source === 'file'
+        ? `${this.#file} is in force`
+        : `${this.#file} cannot be used: ${inForceInstead[source]} in force`;
+    const level = lines.length + refused.length > 0 ? 'warn' : 'info';
+    log({ level, message, classes: names, problems: lines, refused });
+  }
+
+  /** Only what is wholly good is kept for the day when the file is not. */
+  async #store({ source, problems, retired }: Configuration): Promise<void> {
+    const { text, decoded } = this.#reading;
+    if (source !== 'file' || problems.length > 0 || text === undefined) return;
+    if (decoded.kind !== 'lvmd') return;
+    const stored = {
+      text,
+      retired: retired.map(({ name }) => ({ name, text: this.#textOf(name) })),
+    };
+    if (show(stored) === show(this.#stored ?? {})) return;
+    try {
+      await writeStored(this.#directory, stored);
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      this.#parts.log({ level: 'warn', message: error.message });
+    }
+    this.#stored = stored;
+  }
+
+  /** The last text that had a class which the file has no longer. */
+  #textOf(name: string): string {
+    const older = this.#stored?.retired.find((candidate) => candidate.name === name);
+    return older?.text ?? this.#stored?.text ?? '';
   }
 }
 
-function invalid(message: string, cause?: unknown): OperationError {
-  return new OperationError('InvalidConfiguration', message, { cause });
+const inForceInstead = {
+  'last-good': 'the last good configuration stays',
+  'sound-part': 'the classes without a fault are',
+} as const;
+
+function sameAs(decision: object, current: Configuration | undefined): boolean {
+  return (
+    current !== undefined && show({ ...decision, kind: '' }) === show({ ...current, kind: '' })
+  );
+}
+
+/** A file that is not there is one more thing that can be wrong with it. */
+async function readConfiguration(file: string): Promise<Reading> {
+  try {
+    const text = await readBounded(file);
+    return { text, decoded: decodeLvmdFile({ file, text }) };
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ENOENT';
+    const value = isMissing ? 'missing' : `unreadable (${code || message})`;
+    const remedy = isMissing ? 'write it, or name another with --config' : 'make it readable';
+    const problem = { file, line: 1, field: 'the file', value, remedy };
+    const decoded = {
+      whole: undefined,
+      kind: 'problems',
+      problems: [problem],
+      warnings: [],
+      sound: undefined,
+    } as const;
+    return { text: undefined, decoded };
+  }
+}
+
+/** One byte more than is allowed tells that it is too long; the rest is not worth reading. */
+async function readBounded(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.min(size, limits.lvmdFileBytesMax) + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, length, buffer.length - length);
+      length += bytesRead;
+      if (bytesRead === 0 || length === buffer.length) break;
+    }
+    return buffer.toString('utf8', 0, length);
+  } finally {
+    await file.close();
+  }
 }

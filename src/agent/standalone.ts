@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { LvmdSpec } from '../api/lvmd-file/spec.ts';
-import type { DeviceClass } from '../core/device-class.ts';
-import { lvmdDeviceClasses } from '../core/lvmd.ts';
+import { show } from '../base/show.ts';
+import type { Configuration } from '../core/configuration.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { controllerService, type DriverNames } from '../csi/controller.ts';
 import { Health, healthService } from '../csi/health.ts';
@@ -13,14 +12,22 @@ import { type RunningServer, startServer } from '../csi/server.ts';
 import type { Service } from '../csi/service.ts';
 import { Volumes } from '../csi/volumes.ts';
 import { Engine } from '../engine/engine.ts';
-import type { Host, TraceEvent } from '../engine/ports.ts';
+import type { Clock, Host, TraceEvent } from '../engine/ports.ts';
 import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
-import { readLvmdFile } from './lvmd-config.ts';
+import { FileWatch } from './file-watch.ts';
+import type { Log } from './log.ts';
+import {
+  type LoadedConfiguration,
+  LvmdConfiguration,
+  loadConfiguration,
+  lvmCommandOf,
+} from './lvmd-config.ts';
 
 export type StandaloneOptions = {
   readonly lvmdFile: string;
+  readonly stateDirectory: string;
   readonly csiSocket: string;
   readonly node: string;
   readonly driver: string;
@@ -30,92 +37,158 @@ export type StandaloneOptions = {
   readonly path: string;
 };
 
-export type LogEvent = {
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-  readonly [field: string]: unknown;
-};
-
-export type Log = (event: LogEvent) => void;
+/** The world around the process; tests bring another one. */
+export type Doors = { readonly host: Host; readonly clock: Clock };
 
 /** The CSI driver on one host without any cluster: LVM itself is the only store. */
-export async function startStandalone(options: StandaloneOptions, log: Log): Promise<Standalone> {
-  const spec = await readLvmdFile(options.lvmdFile, (message) => log({ level: 'warn', message }));
-  const standalone = new Standalone(options, spec, log);
-  await standalone.start();
+export async function startStandalone(
+  options: StandaloneOptions,
+  log: Log,
+  doorsFor: (lvm: readonly string[]) => Doors = (lvm) => realDoors(options, lvm),
+): Promise<Standalone> {
+  const loaded = await loadConfiguration(options.lvmdFile, options.stateDirectory, log);
+  const lvm = lvmCommandOf(loaded);
+  const standalone = new Standalone({ options, loaded, log, lvm, ...doorsFor(lvm) });
+  try {
+    await standalone.start();
+  } catch (error) {
+    await standalone.stop();
+    throw error;
+  }
   return standalone;
 }
 
+function realDoors({ prefix, path }: StandaloneOptions, lvm: readonly string[]): Doors {
+  return { host: realHost({ prefix, path, lvm }), clock: realClock };
+}
+
+type Parts = Doors & {
+  readonly options: StandaloneOptions;
+  readonly loaded: LoadedConfiguration;
+  readonly log: Log;
+  readonly lvm: readonly string[];
+};
+
 export class Standalone {
-  readonly #options: StandaloneOptions;
-  readonly #spec: LvmdSpec;
-  readonly #classes: readonly DeviceClass[];
-  readonly #log: Log;
-  readonly #host: Host;
-  readonly #engine: Engine;
+  readonly configuration: LvmdConfiguration;
+  readonly engine: Engine;
+  readonly #parts: Parts;
   readonly #volumes: Volumes;
   readonly #publisher: Publisher;
+  readonly #watch: FileWatch;
+  readonly #health = new Health();
   readonly #stopping = new AbortController();
-  readonly #servers: RunningServer[] = [];
+  readonly #servers = new Set<RunningServer>();
+  #lvmd: RunningServer | undefined;
 
-  constructor(options: StandaloneOptions, spec: LvmdSpec, log: Log) {
-    this.#options = options;
-    this.#spec = spec;
-    this.#classes = lvmdDeviceClasses(spec);
-    this.#log = log;
-    this.#host = realHost({ prefix: options.prefix, path: options.path });
+  constructor(parts: Parts) {
+    const { options, loaded, log, host, clock } = parts;
+    this.#parts = parts;
     const trace = (event: TraceEvent) => log({ level: 'info', message: 'step', ...event });
-    const doors = { host: this.#host, clock: realClock, trace };
-    this.#engine = new Engine(doors);
-    this.#publisher = new Publisher({ engine: this.#engine, ...doors });
-    this.#volumes = new Volumes({
-      engine: this.#engine,
-      publisher: this.#publisher,
-      classes: () => this.#classes,
-      newId: randomUUID,
+    const doors = { host, clock, trace };
+    const engine = new Engine(doors);
+    this.engine = engine;
+    this.#publisher = new Publisher({ engine, ...doors });
+    this.configuration = new LvmdConfiguration(loaded, {
+      log,
       nowMs: Date.now,
+      look: (age) => this.#look(age),
     });
+    const classes = () => this.configuration.classes;
+    const common = { engine, publisher: this.#publisher, classes };
+    this.#volumes = new Volumes({ ...common, newId: randomUUID, nowMs: Date.now });
+    this.#watch = new FileWatch(options.lvmdFile, () => void this.configuration.reread());
   }
 
   /** Sockets appear when everything behind them works. */
   async start(): Promise<void> {
-    const groups = [...new Set(this.#classes.map(({ vg }) => vg))];
-    const { resumed, leftAlone } = await this.#engine.recover(groups);
-    if (resumed.length > 0) this.#log({ level: 'warn', message: 'resumed', resumed });
-    if (leftAlone.length > 0) this.#log({ level: 'warn', message: 'suspended', leftAlone });
-    await this.#engine.observe();
-    void this.#engine.model.keepFresh(this.#stopping.signal);
-    const { driver, version, node, csiSocket } = this.#options;
-    const names: DriverNames = { driver, version, node, domain: driver };
-    const health = new Health();
-    health.set('', 'SERVING');
-    const csi = [
-      identityService(names, () => true),
-      controllerService(this.#volumes, names),
-      nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
-      healthService(health),
-    ];
-    await this.#serve('CSI', csiSocket, csi);
-    const engine = this.#engine;
-    const classes = () => this.#classes;
-    const volumes = new LvmdVolumes({ engine, publisher: this.#publisher, classes });
-    const lvmd = lvmdServices({ volumes, engine, host: this.#host, clock: realClock });
-    await this.#serve('lvmd', this.#spec.socketName, [...lvmd, healthService(health)]);
-  }
-
-  async #serve(what: string, path: string, services: readonly Service[]): Promise<void> {
-    const log = (event: CallEvent) => this.#logCall(event);
-    this.#servers.push(await startServer({ path, services, log }));
-    this.#log({ level: 'info', message: `serving ${what} on ${path}` });
+    const { log, options } = this.#parts;
+    const { configuration, engine } = this;
+    const { resumed, leftAlone } = await engine.recover(configuration.groups);
+    if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
+    if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
+    await engine.observe();
+    await configuration.settle();
+    void engine.model.keepFresh(this.#stopping.signal);
+    await this.#serve('CSI', options.csiSocket, this.#csi());
+    this.#health.set('', 'SERVING');
+    this.#lvmd = await this.#serveLvmd(configuration.current.spec.socketName);
+    configuration.onChange((now) => this.#reconfigure(now));
+    engine.model.onReport((host) => void configuration.reconsider(host));
+    await this.#watch.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    for (const server of this.#servers) await server.stop();
+    this.#watch.stop();
+    await Promise.all([...this.#servers].map((server) => server.stop()));
+  }
+
+  /** Calls that run keep their classes; who calls next finds the new ones. */
+  async #reconfigure({ spec }: Configuration): Promise<void> {
+    const { log, lvm } = this.#parts;
+    if (show(spec.lvmCommandPrefix) !== show(lvm)) {
+      const message = 'lvm-command-prefix has changed: the new one is used after the next start';
+      log({ level: 'warn', message });
+    }
+    if (spec.socketName !== this.#lvmd?.path) await this.#moveLvmd(spec.socketName);
+    // Who watches lvmd's socket hears of new classes with the next report.
+    this.engine.model.hint();
+  }
+
+  /** The new socket is there before the old one goes. */
+  async #moveLvmd(path: string): Promise<void> {
+    const { log } = this.#parts;
+    const old = this.#lvmd;
+    try {
+      this.#lvmd = await this.#serveLvmd(path);
+    } catch (error) {
+      const message = `lvmd stays on ${old?.path}: ${(error as Error).message}`;
+      log({ level: 'error', message });
+      return;
+    }
+    if (old === undefined) return;
+    // Calls that run there are brought to their end; nobody waits for that.
+    void old.stop().then(() => this.#servers.delete(old));
+  }
+
+  #csi(): readonly Service[] {
+    const { driver, version, node } = this.#parts.options;
+    const names: DriverNames = { driver, version, node, domain: driver };
+    return [
+      identityService(names, () => true),
+      controllerService(this.#volumes, names),
+      nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
+      healthService(this.#health),
+    ];
+  }
+
+  #serveLvmd(path: string): Promise<RunningServer> {
+    const { host, clock } = this.#parts;
+    const { engine } = this;
+    const classes = () => this.configuration.classes;
+    const volumes = new LvmdVolumes({ engine, publisher: this.#publisher, classes });
+    const services = lvmdServices({ volumes, engine, host, clock });
+    return this.#serve('lvmd', path, [...services, healthService(this.#health)]);
+  }
+
+  async #serve(what: string, path: string, services: readonly Service[]): Promise<RunningServer> {
+    const { log } = this.#parts;
+    const server = await startServer({ path, services, log: (event) => this.#logCall(event) });
+    this.#servers.add(server);
+    log({ level: 'info', message: `serving ${what} on ${path}` });
+    return server;
+  }
+
+  async #look(age: 'newest' | 'fresh') {
+    const { model } = this.engine;
+    const known = age === 'newest' ? model.newest : undefined;
+    const { host } = known ?? (await this.engine.observe());
+    return { host, mounts: await this.#publisher.nodeMounts() };
   }
 
   #logCall(event: CallEvent): void {
     const level = event.code === 'OK' ? 'info' : 'warn';
-    this.#log({ ...event, level, message: event.message ?? event.method });
+    this.#parts.log({ ...event, level, message: event.message ?? event.method });
   }
 }

@@ -41,6 +41,12 @@ export const failures = {
     'user',
     'Use a device class that this node has.',
   ),
+  DeviceClassRefused: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Use another device class, or put this one back into the configuration.',
+  ),
   UnknownOptionClass: row(
     'RESOURCE_EXHAUSTED',
     'after-change',

@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
+import { writeDurably } from '../host/durable-file.ts';
 
 /**
  * Which volume groups were seen on this host, by name: `groups.json` in the state directory. A
@@ -20,15 +21,11 @@ export async function readKnownGroups(directory: string): Promise<KnownGroups> {
   return parse(path, text);
 }
 
-/** Written beside and moved into place, so that a power cut leaves the old or the new one. */
 export async function writeKnownGroups(directory: string, groups: KnownGroups): Promise<void> {
   const path = join(directory, 'groups.json');
   try {
-    await mkdir(directory, { recursive: true });
     const text = JSON.stringify({ groups: Object.fromEntries(groups) }, undefined, 2);
-    await writeDurably(`${path}.new`, `${text}\n`);
-    await rename(`${path}.new`, path);
-    await syncDirectory(directory);
+    await writeDurably(path, `${text}\n`);
   } catch (error) {
     throw unusable(path, (error as Error).message, error);
   }
@@ -47,25 +44,6 @@ function parse(path: string, text: string): KnownGroups {
     if (typeof uuid !== 'string') throw unusable(path, `groups.${name} is not a UUID`);
   }
   return new Map(Object.entries(groups as Readonly<Record<string, string>>));
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }
 
 function unusable(path: string, why: string, cause?: unknown): OperationError {

@@ -30,7 +30,8 @@ export function capacityOf(deviceClass: DeviceClass, vg: ObservedVg): Capacity {
   return { ...capacity, availableBytes: noBytes, largestBytes: noBytes };
 }
 
-function acceptsVolumes({ layout }: DeviceClass, vg: ObservedVg): boolean {
+function acceptsVolumes({ layout, refusal }: DeviceClass, vg: ObservedVg): boolean {
+  if (refusal !== undefined) return false;
   if (isBlocked(usableVg({ vgs: [vg], orphanPvs: [] }, vg.name))) return false;
   return layout.kind !== 'thin' || poolRefusal(vg, layout.pool) === undefined;
 }

@@ -25,6 +25,8 @@ export type DeviceClass = {
   readonly optionClasses?: readonly OptionClass[];
   /** What happens to the blocks of a deleted volume; left out, the layout decides. */
   readonly wipePolicy?: WipePolicy;
+  /** Why nothing new is made in it. What is in it is served as ever. */
+  readonly refusal?: string;
 };
 
 /** Takes the place of the layout and the options of a class. */

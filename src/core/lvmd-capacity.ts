@@ -1,4 +1,4 @@
-import { type Bytes, bytes, least, minus, noBytes } from '../base/bytes.ts';
+import { type Bytes, least, minus, noBytes } from '../base/bytes.ts';
 import type { Blocked } from '../base/failures.ts';
 import { capacityOf, thinCapacity } from './capacity.ts';
 import type { DeviceClass } from './device-class.ts';
@@ -33,12 +33,10 @@ export function lvmdCapacities(
   host: ObservedHost,
 ): readonly LvmdCapacity[] {
   return classes.map((deviceClass) => {
-    const { name, isDefault, layout } = deviceClass;
+    const { name, isDefault } = deviceClass;
     const vg = findVg(host, deviceClass.vg);
-    const isThin = layout.kind === 'thin';
-    const thinPool = isThin
-      ? thinPoolOf(layout.pool, deviceClass.overprovisionRatio, vg)
-      : undefined;
+    const thinPool = thinPoolOf(deviceClass, vg);
+    const isThin = thinPool !== undefined;
     const free = vg === undefined ? noBytes : isThin ? vg.freeBytes : thickFree(deviceClass, vg);
     const vgSizeBytes = vg?.sizeBytes ?? noBytes;
     return { deviceClass: name, isDefault, vgSizeBytes, vgFreeBytes: free, thinPool };
@@ -62,16 +60,21 @@ function thickFree(deviceClass: DeviceClass, vg: ObservedVg): Bytes {
   return least(minus(vg.freeBytes, deviceClass.spareBytes), availableBytes);
 }
 
-function thinPoolOf(name: string, ratio: number, vg: ObservedVg | undefined): LvmdThinPool {
-  const pool = vg === undefined ? undefined : findLv(vg, name);
+function thinPoolOf(
+  { layout, overprovisionRatio, refusal }: DeviceClass,
+  vg: ObservedVg | undefined,
+): LvmdThinPool | undefined {
+  if (layout.kind !== 'thin') return undefined;
+  const pool = vg === undefined ? undefined : findLv(vg, layout.pool);
   if (vg === undefined || pool?.kind !== 'thin-pool') {
     const nothing = { sizeBytes: noBytes, overprovisionBytes: noBytes };
     return { ...nothing, dataPercent: 0, metadataPercent: 0 };
   }
+  const { availableBytes } = thinCapacity(vg, layout.pool, overprovisionRatio);
   return {
-    sizeBytes: bytes(pool.sizeBytes),
+    sizeBytes: pool.sizeBytes,
     dataPercent: pool.dataPercent ?? 0,
     metadataPercent: pool.metadataPercent ?? 0,
-    overprovisionBytes: thinCapacity(vg, name, ratio).availableBytes,
+    overprovisionBytes: refusal === undefined ? availableBytes : noBytes,
   };
 }

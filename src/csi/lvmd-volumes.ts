@@ -1,6 +1,6 @@
 import { type Bytes, bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
-import { showBytes, showList } from '../base/show.ts';
+import { show, showBytes, showList } from '../base/show.ts';
 import { recordOf } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import { isComplete } from '../core/complete.ts';
@@ -124,6 +124,7 @@ export class LvmdVolumes {
     const known = await this.#find(deviceClass, name);
     if (known === undefined) await this.#engine.observe();
     const found = known ?? (await this.#find(deviceClass, name));
+    if (found === undefined) refuseElsewhere(await this.#host(), deviceClass, name);
     const readers = (found?.vg.lvs ?? []).filter(
       (lv) => lv.tags.includes(copyingTag) && readTag(lv.tags, 'source') === name,
     );
@@ -283,6 +284,18 @@ function checkSame(
   if (differences.length === 0) return;
   const message = `${vg.name}/${lv.name} exists, ${showList(differences)}`;
   throw new OperationError('VolumeDiffers', message);
+}
+
+/**
+ * A class that was moved to another group, or a wrong class: TopoLVM's names are UUIDs, so a volume
+ * of that name in another group is the one that was meant, and it is not gone.
+ */
+function refuseElsewhere(host: ObservedHost, deviceClass: DeviceClass, name: string): void {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)) return;
+  const vg = host.vgs.find((other) => findLv(other, name) !== undefined);
+  if (vg === undefined) return;
+  const what = `device_class is ${show(deviceClass.name)}, and its group is ${deviceClass.vg}`;
+  throw new OperationError('InvalidRequest', `${what}; the volume ${name} is in ${vg.name}`);
 }
 
 function placed(host: ObservedHost, vgName: string, name: string): PlacedLv | undefined {

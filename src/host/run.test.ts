@@ -182,3 +182,11 @@ test('what is not a block device in use is free, and what is not there is unknow
   assert.equal(await host.exclusiveOpen(dirname(file)), 'unknown');
   assert.deepEqual(await host.links(`${file}-gone`), []);
 });
+
+test('lvm alone is run by the words of an administrator, everything else by the prefix', async () => {
+  const given = { path, prefix: ['echo', 'in'], lvm: ['echo', '/sbin/lvm'] };
+  const told = async (...argv: Command['argv']) =>
+    (await startCommand({ argv, effect: 'reads', timeoutMs: 10_000 }, given).result).stdout;
+  assert.equal(await told('lvm', 'vgs'), '/sbin/lvm vgs\n');
+  assert.equal(await told('dmsetup', 'info'), 'in dmsetup info\n');
+});

@@ -3,6 +3,7 @@ import test from 'node:test';
 import { GiB, MiB } from '../../src/base/bytes.ts';
 import { pendingTag } from '../../src/core/tags.ts';
 import { Publisher } from '../../src/engine/publisher.ts';
+import { makeDevices } from '../world/devices.ts';
 import { LvmdScene, mib, refusal } from './lvmd-scene.ts';
 import { absence, raw, wish } from './publishing.ts';
 
@@ -129,6 +130,20 @@ test('"removed" is said only of what a look did not find', async () => {
   assert.match(await refusal(scene.remove('u1', 'no')), /^FAILED_PRECONDITION UnknownDeviceClass/);
   for (const device of machine.devices) admin.pull(device.path);
   assert.match(await refusal(scene.remove('u1')), /^UNAVAILABLE VolumeGroupMissing/);
+});
+
+test('a volume that its class left behind in another group is not called removed', async () => {
+  const scene = await LvmdScene.begin();
+  const name = 'e3ba9c6c-5c3c-4b8e-9c43-0c6a2f7f8d11';
+  await scene.create(name);
+  const [thin, thick] = scene.classes;
+  assert.ok(thin !== undefined && thick !== undefined);
+  const { world } = scene.stage;
+  world.machine.devices.push(...makeDevices([{ path: '/dev/sdx', sizeBytes: GiB }], world.chance));
+  world.admin.run('lvm', 'vgcreate', '--yes', 'other', '/dev/sdx');
+  scene.classes = [thin, { ...thick, vg: 'other' }];
+  assert.match(await refusal(scene.remove(name)), /^INVALID_ARGUMENT .*is in data/);
+  assert.ok(scene.lv(name) !== undefined);
 });
 
 test('a volume that is shown, raw or mounted, is not removed', async () => {

@@ -1,5 +1,5 @@
 import { crossCheck } from './cross-check.ts';
-import { decodeDeviceClass, warnOfOptions } from './device-class.ts';
+import { decodeDeviceClass, type PlacedClass, warnOfOptions } from './device-class.ts';
 import { type Finding, Findings } from './findings.ts';
 import { readThickOptions } from './lvcreate-options.ts';
 import { NodeReader } from './node-reader.ts';
@@ -8,12 +8,24 @@ import { readYaml, showNode } from './yaml.ts';
 
 /** `warnings` are about what is read otherwise than a person may expect; they stop nothing. */
 export type DecodedLvmd =
-  | { readonly kind: 'lvmd'; readonly spec: LvmdSpec; readonly warnings: readonly Finding[] }
+  | (PlacedSpec & { readonly kind: 'lvmd'; readonly warnings: readonly Finding[] })
   | {
       readonly kind: 'problems';
       readonly problems: readonly Finding[];
       readonly warnings: readonly Finding[];
+      /** All classes, with harmless values for what is wrong: to find out what else is. */
+      readonly whole: PlacedSpec | undefined;
+      /** The classes with nothing wrong in them, if everything around them is right as well. */
+      readonly sound: PlacedSpec | undefined;
     };
+
+/** A configuration, and where in the file each of its classes names what it needs of the host. */
+export type PlacedSpec = { readonly spec: LvmdSpec; readonly places: readonly ClassPlaces[] };
+
+/** In the order of the classes. */
+export type ClassPlaces = { readonly volumeGroup: Place; readonly poolName: Place };
+
+type Place = Pick<Finding, 'line' | 'field'>;
 
 /** TopoLVM's file, read as leniently as TopoLVM reads it: either it is good, or all is told. */
 export function decodeLvmdFile(given: {
@@ -21,13 +33,39 @@ export function decodeLvmdFile(given: {
   readonly text: string;
 }): DecodedLvmd {
   const findings = new Findings(given.file);
-  const spec = decodeText(given.text, findings);
+  const root = decodeText(given.text, findings);
   const { problems, warnings } = findings;
-  if (spec === undefined || problems.length > 0) return { kind: 'problems', problems, warnings };
-  return { kind: 'lvmd', spec, warnings };
+  const isGood = root !== undefined && problems.length === 0;
+  if (isGood) return { kind: 'lvmd', ...placedSpec(root), warnings };
+  const whole = root === undefined ? undefined : placedSpec(root);
+  return { kind: 'problems', problems, warnings, whole, sound: soundPart(root, problems) };
 }
 
-function decodeText(text: string, findings: Findings): LvmdSpec | undefined {
+type Root = Omit<LvmdSpec, 'deviceClasses'> & { readonly classes: readonly PlacedClass[] };
+
+function placedSpec({ classes, ...rest }: Root): PlacedSpec {
+  const spec = { ...rest, deviceClasses: classes.map((placed) => placed.spec) };
+  return { spec, places: classes.map(({ reader }) => placesOf(reader)) };
+}
+
+function placesOf(reader: NodeReader): ClassPlaces {
+  const pool = reader.child('thin-pool');
+  return {
+    volumeGroup: reader.placeOf('volume-group'),
+    poolName: (pool ?? reader).placeOf('name'),
+  };
+}
+
+function soundPart(root: Root | undefined, problems: readonly Finding[]): PlacedSpec | undefined {
+  const isElsewhere = ({ field }: Finding) => !/^device-?classes\[\d+\]/i.test(field);
+  if (root === undefined || problems.some(isElsewhere)) return undefined;
+  const isFaulty = ({ reader: { path } }: PlacedClass) =>
+    problems.some(({ field }) => field === path || field.startsWith(`${path}.`));
+  const classes = root.classes.filter((placed) => !isFaulty(placed));
+  return classes.length === 0 ? undefined : placedSpec({ ...root, classes });
+}
+
+function decodeText(text: string, findings: Findings): Root | undefined {
   const root = readYaml(text, findings);
   if (root === undefined) return undefined;
   const isEmpty = root.kind === 'scalar' && root.value === null;
@@ -41,16 +79,16 @@ function decodeText(text: string, findings: Findings): LvmdSpec | undefined {
   return decodeRoot(new NodeReader(root.kind === 'mapping' ? root : empty, '', findings));
 }
 
-function decodeRoot(reader: NodeReader): LvmdSpec {
-  const spec = {
+function decodeRoot(reader: NodeReader): Root {
+  const root = {
     // LVMS writes an empty text where it has nothing to say.
     socketName: reader.text('socket-name') || defaultSocket,
     lvmCommandPrefix: commandPrefix(reader),
-    deviceClasses: deviceClasses(reader),
+    classes: deviceClasses(reader),
     lvcreateOptionClasses: optionClasses(reader),
   };
   reader.warnOfUnknown();
-  return spec;
+  return root;
 }
 
 const defaultSocket = '/run/topolvm/lvmd.sock';
@@ -64,10 +102,10 @@ function commandPrefix(reader: NodeReader): readonly string[] {
   return words;
 }
 
-function deviceClasses(reader: NodeReader): LvmdSpec['deviceClasses'] {
+function deviceClasses(reader: NodeReader): readonly PlacedClass[] {
   const placed = classReaders(reader).map(decodeDeviceClass);
   crossCheck(placed);
-  return placed.map(({ spec }) => spec);
+  return placed;
 }
 
 /** The sample of MicroShift's design says `deviceClasses`, which TopoLVM would pass over. */

@@ -87,6 +87,10 @@ export class NodeReader {
     return this.#entries.get(key)?.line ?? this.line;
   }
 
+  placeOf(key: string): { readonly line: number; readonly field: string } {
+    return { line: this.lineOf(key), field: pathOf(this.path, this.#entries.get(key)?.key ?? key) };
+  }
+
   refuse(key: string, remedy: string): void {
     this.#findings.problem(this.#finding(key, remedy));
   }

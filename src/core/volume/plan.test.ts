@@ -92,6 +92,13 @@ const promised = [
 const creations: readonly Refusal[] = [
   ['no volume without its group', wanted(1n), hostOf(), 'VolumeGroupMissing', /vg1/],
   [
+    'no volume in a class that is kept for old ones only',
+    wanted(1n, { refusal: 'it is gone' }),
+    hostOf(vgWithFree([10])),
+    'DeviceClassRefused',
+    /in the class thick: it is gone/,
+  ],
+  [
     'no volume in a group that misses a device',
     wanted(1n),
     hostOf(sampleVg({ isPartial: true, pvs: [samplePv(), samplePv({ isMissing: true })] })),

@@ -133,7 +133,11 @@ export function roomToCreate(
   sizeBytes: Bytes,
   vg: ObservedVg,
 ): Blocked | undefined {
-  const { layout, spareBytes } = deviceClass;
+  const { layout, spareBytes, refusal } = deviceClass;
+  if (refusal !== undefined) {
+    const message = `nothing new is made in the class ${deviceClass.name}: ${refusal}`;
+    return blocked('DeviceClassRefused', message);
+  }
   if (layout.kind === 'thin') {
     const pool = { name: layout.pool, ratio: deviceClass.overprovisionRatio };
     return thinRoom(pool, sizeBytes, vg, 'InsufficientCapacity');

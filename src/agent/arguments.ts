@@ -1,0 +1,55 @@
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+
+export const usage = `quarry standalone: the CSI driver on this host, without a cluster
+
+  --config FILE           lvmd.yaml (default /etc/topolvm/lvmd.yaml)
+  --state-dir DIR         what must outlive a restart (default /var/lib/quarry)
+  --csi-socket PATH       (default /run/topolvm/csi-topolvm.sock)
+  --node-id NAME          (default: the host's name)
+  --driver-name NAME      (default topolvm.io)
+  --nsenter               run programs in the namespaces of process 1 (inside a container)
+`;
+
+export type StandaloneArguments = ReturnType<typeof standaloneArguments>;
+
+export function standaloneArguments(argv: readonly string[]) {
+  const { kept, ignored } = withoutOldFlags(argv);
+  const { values } = parseArgs({
+    args: [...kept],
+    options: {
+      config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
+      'state-dir': { type: 'string', default: '/var/lib/quarry' },
+      'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
+      'node-id': { type: 'string', default: hostname() },
+      'driver-name': { type: 'string', default: 'topolvm.io' },
+      nsenter: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return { ...values, ignored };
+}
+
+/**
+ * lvmd had the flags `--container` and `--spare` once, and manifests in the field still pass them.
+ * Go takes a value after `=` for both, and for `--spare` also as the next word.
+ */
+export function withoutOldFlags(argv: readonly string[]): {
+  readonly kept: readonly string[];
+  readonly ignored: readonly string[];
+} {
+  const kept: string[] = [];
+  const ignored: string[] = [];
+  for (let index = 0; index < argv.length; index += 1) {
+    const word = argv[index] ?? '';
+    if (!/^--?(container|spare)(=|$)/.test(word)) {
+      kept.push(word);
+      continue;
+    }
+    const next = argv[index + 1];
+    const hasValue = /^--?spare$/.test(word) && next !== undefined && !next.startsWith('-');
+    ignored.push(hasValue ? `${word} ${next}` : word);
+    if (hasValue) index += 1;
+  }
+  return { kept, ignored };
+}

@@ -1,0 +1,234 @@
+import type { DecodedLvmd, PlacedSpec } from '../api/lvmd-file/decode.ts';
+import { type Finding, quote } from '../api/lvmd-file/findings.ts';
+import type { LvmdDeviceClass, LvmdSpec } from '../api/lvmd-file/spec.ts';
+import { show, showList } from '../base/show.ts';
+import { recordsIn } from './catalog.ts';
+import type { DeviceClass } from './device-class.ts';
+import { lvmdDeviceClasses } from './lvmd.ts';
+import { findLv, findVg, type ObservedHost, type ObservedLv } from './observed.ts';
+import type { ObservedMount } from './publication/observed.ts';
+import { isMountOf } from './publication/publishable.ts';
+import { isOurs, readTag } from './tags.ts';
+
+/** A configuration that worked: what the file said, and classes it no longer has but still needs. */
+export type LastGood = {
+  readonly spec: LvmdSpec;
+  readonly retired: readonly DeviceClass[];
+};
+
+export type RefusedClass = { readonly name: string; readonly reason: string };
+
+/** What is in force. */
+export type Configuration = LastGood & {
+  /** What the file says now, only the classes that are right in it, or what it said before. */
+  readonly source: 'file' | 'sound-part' | 'last-good';
+  /** Everything that volumes can be in, retired classes among them. */
+  readonly classes: readonly DeviceClass[];
+  /** Classes in which nothing new can be made, and why. */
+  readonly refused: readonly RefusedClass[];
+  /** What is wrong with the file as it is. */
+  readonly problems: readonly Finding[];
+};
+
+type Serve = Configuration & { readonly kind: 'serve' };
+
+export type ConfigurationDecision =
+  | Serve
+  | { readonly kind: 'refuse'; readonly problems: readonly Finding[] };
+
+export type ConfigurationView = {
+  readonly file: string;
+  readonly decoded: DecodedLvmd;
+  readonly last: LastGood | undefined;
+  readonly host: ObservedHost;
+  readonly mounts: readonly ObservedMount[];
+  /** Are sockets open? Then nothing that happens to the file may close them. */
+  readonly isServing: boolean;
+};
+
+/**
+ * Where nothing depends on us yet a bad file is told in full and nothing is begun. Where volumes
+ * are in use the last good configuration stays in force, and of it only what cannot work on this
+ * host is refused. A file is taken as a whole: half of an edit is something nobody wrote.
+ */
+export function decideConfiguration(view: ConfigurationView): ConfigurationDecision {
+  const { decoded, last } = view;
+  const problems = problemsOf(view);
+  if (decoded.kind === 'lvmd' && problems.length === 0) return inForce(view, decoded.spec);
+  const isOld = last !== undefined && isSame(decoded, last.spec);
+  if (last !== undefined && (view.isServing || isInUse(view, last))) {
+    return { ...inForce(view, last.spec), source: isOld ? 'file' : 'last-good', problems };
+  }
+  const usable = decoded.kind === 'lvmd' ? decoded : decoded.sound;
+  const hasVolumes = recordsIn(view.host, groupsOf(view.host)).length > 0;
+  if (last === undefined && hasVolumes && usable !== undefined) {
+    const source = decoded.kind === 'lvmd' ? 'file' : 'sound-part';
+    const refused = faultyClasses(view, usable);
+    return { ...inForce(view, usable.spec), source, refused, problems };
+  }
+  return { kind: 'refuse', problems };
+}
+
+function isSame(decoded: DecodedLvmd, spec: LvmdSpec): boolean {
+  return decoded.kind === 'lvmd' && show(decoded.spec) === show(spec);
+}
+
+function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
+  const classes = lvmdDeviceClasses(spec);
+  const retired = retiredClasses(view, classes);
+  const missing = classes.flatMap((deviceClass) => {
+    const reason = lackOf(deviceClass, view.host);
+    return reason === undefined ? [] : [{ name: deviceClass.name, reason }];
+  });
+  const gone = retired.map(({ name, refusal = '' }) => ({ name, reason: refusal }));
+  return {
+    ...{ kind: 'serve', source: 'file', spec, retired, classes: [...classes, ...retired] },
+    ...{ refused: [...missing, ...gone], problems: [] },
+  };
+}
+
+/** Everything that is wrong: in the file, on the host, and for volumes that are there already. */
+function problemsOf(view: ConfigurationView): readonly Finding[] {
+  const { decoded } = view;
+  const own = decoded.kind === 'problems' ? decoded.problems : [];
+  const placed = decoded.kind === 'lvmd' ? decoded : decoded.whole;
+  if (placed === undefined) return own;
+  const all = [...own, ...hostProblems(view, placed), ...moveProblems(view, placed)];
+  return all.toSorted((a, b) => a.line - b.line);
+}
+
+/** A volume group or thin pool that is not here. Whoever reads this is told what to create. */
+function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Finding[] {
+  const { file, host } = view;
+  return placed.spec.deviceClasses.flatMap((spec, index) => {
+    const places = placed.places[index];
+    // It is told already that there is no name.
+    if (spec.volumeGroup === '') return [];
+    const isPool = findVg(host, spec.volumeGroup) !== undefined;
+    const remedy = isPool ? poolRemedy(spec, host) : groupRemedy(spec, host);
+    if (remedy === undefined || places === undefined) return [];
+    const name = isPool && spec.target.kind === 'thin' ? spec.target.poolName : spec.volumeGroup;
+    const place = isPool ? places.poolName : places.volumeGroup;
+    return [{ file, ...place, value: quote(name), remedy }];
+  });
+}
+
+function groupRemedy({ volumeGroup }: LvmdDeviceClass, host: ObservedHost): string {
+  const known = showList(host.vgs.map(({ name }) => name)) || 'none';
+  return (
+    'there is no such volume group on this node: create it with ' +
+    `\`vgcreate ${volumeGroup} DEVICE\`, or name one that is here: ${known}`
+  );
+}
+
+function poolRemedy(spec: LvmdDeviceClass, host: ObservedHost): string | undefined {
+  const { volumeGroup, target } = spec;
+  const vg = findVg(host, volumeGroup);
+  if (target.kind !== 'thin' || target.poolName === '' || vg === undefined) return undefined;
+  const pool = findLv(vg, target.poolName);
+  if (pool?.kind === 'thin-pool') return undefined;
+  const pools = vg.lvs.filter(({ kind }) => kind === 'thin-pool').map(({ name }) => name);
+  const known = `or name one that is here: ${showList(pools) || 'none'}`;
+  if (pool !== undefined) {
+    return `${volumeGroup} has a ${pool.kind} volume of that name: choose another, ${known}`;
+  }
+  return (
+    `there is no such thin pool in ${volumeGroup}: create it with \`lvcreate --type thin-pool ` +
+    `--size SIZE --name ${target.poolName} ${volumeGroup}\`, ${known}`
+  );
+}
+
+/** A class cannot take its volumes along to another group: they would be lost from sight. */
+function moveProblems(view: ConfigurationView, placed: PlacedSpec): readonly Finding[] {
+  const before = view.last === undefined ? [] : lvmdDeviceClasses(view.last.spec);
+  return placed.spec.deviceClasses.flatMap(({ name, volumeGroup }, index) => {
+    const old = before.find((candidate) => candidate.name === name);
+    if (old === undefined || old.vg === volumeGroup) return [];
+    const volumes = volumesOf(view, old);
+    const place = placed.places[index]?.volumeGroup;
+    if (volumes.length === 0 || place === undefined) return [];
+    const remedy =
+      `volumes of this class are in ${old.vg} (${few(volumes)}): keep ${old.vg}, ` +
+      `and give ${volumeGroup} a class of another name`;
+    return [{ file: view.file, ...place, value: quote(volumeGroup), remedy }];
+  });
+}
+
+/**
+ * Classes that the file no longer has, with volumes in them. These can still be shown, grown and
+ * deleted; without the class nobody would know in which group to look for them.
+ */
+function retiredClasses(
+  view: ConfigurationView,
+  classes: readonly DeviceClass[],
+): readonly DeviceClass[] {
+  const { last, file } = view;
+  if (last === undefined) return [];
+  const before = [...lvmdDeviceClasses(last.spec), ...last.retired];
+  return before.flatMap((old) => {
+    if (classes.some(({ name }) => name === old.name)) return [];
+    const volumes = volumesOf(view, old, classes);
+    if (volumes.length === 0) return [];
+    const refusal = `it is no longer in ${file}, and kept for the volumes in it: ${few(volumes)}`;
+    return [{ ...old, isDefault: false, refusal }];
+  });
+}
+
+/** Volumes that a class made; and in a group that no other class speaks for, all that are used. */
+function volumesOf(
+  { host, mounts }: ConfigurationView,
+  { name, vg: vgName }: DeviceClass,
+  others: readonly DeviceClass[] = [],
+): readonly string[] {
+  const vg = findVg(host, vgName);
+  if (vg === undefined) return [];
+  const isOnly = others.every((other) => other.vg !== vgName);
+  const isIts = (lv: ObservedLv) => isOurs(lv.tags) && readTag(lv.tags, 'class') === name;
+  return vg.lvs
+    .filter(isVolume)
+    .filter((lv) => isIts(lv) || (isOnly && isUsed(lv, vgName, mounts)))
+    .map((lv) => lv.name);
+}
+
+function isInUse({ host, mounts }: ConfigurationView, last: LastGood): boolean {
+  const groups = new Set([...lvmdDeviceClasses(last.spec), ...last.retired].map(({ vg }) => vg));
+  return host.vgs
+    .filter(({ name }) => groups.has(name))
+    .some((vg) => vg.lvs.some((lv) => isVolume(lv) && isUsed(lv, vg.name, mounts)));
+}
+
+function isUsed(lv: ObservedLv, vg: string, mounts: readonly ObservedMount[]): boolean {
+  const volume = { vg, name: lv.name, uuid: lv.uuid };
+  return isOurs(lv.tags) || lv.isOpen || mounts.some(({ owner }) => isMountOf(volume, owner));
+}
+
+function isVolume(lv: ObservedLv): boolean {
+  return !lv.isInternal && lv.kind !== 'thin-pool' && lv.kind !== 'pvmove';
+}
+
+/** Why nothing can be made in a class on this host, in a few words. */
+function lackOf({ vg: name, layout }: DeviceClass, host: ObservedHost): string | undefined {
+  const vg = findVg(host, name);
+  if (vg === undefined) return `there is no volume group ${name}`;
+  if (layout.kind !== 'thin' || findLv(vg, layout.pool)?.kind === 'thin-pool') return undefined;
+  return `there is no thin pool ${name}/${layout.pool}`;
+}
+
+/** Without a last good configuration: the sound classes are served, the others cannot be. */
+function faultyClasses(view: ConfigurationView, usable: PlacedSpec): readonly RefusedClass[] {
+  const lacking = inForce(view, usable.spec).refused;
+  if (view.decoded.kind === 'lvmd') return lacking;
+  const fields = view.decoded.problems.map(({ field }) => /^[^.]*/.exec(field)?.[0] ?? field);
+  const broken = [...new Set(fields)].map((name) => ({ name, reason: 'it cannot be read' }));
+  return [...lacking, ...broken];
+}
+
+function groupsOf(host: ObservedHost): ReadonlySet<string> {
+  return new Set(host.vgs.map(({ name }) => name));
+}
+
+function few(names: readonly string[]): string {
+  const shown = 3;
+  if (names.length <= shown + 1) return showList(names);
+  return `${names.slice(0, shown).join(', ')} and ${names.length - shown} more`;
+}
