@@ -72,6 +72,9 @@ async function findLinks(directory: string): Promise<readonly DeviceLink[]> {
   return links;
 }
 
+/** lvm starts these with its own environment, and they stay. */
+const daemons = /^(?:\S*\/)?(?:dmeventd|lvmpolld)\b/;
+
 /** A process that ends while it is looked at is none. */
 async function findStrays(): Promise<readonly string[]> {
   const strays: string[] = [];
@@ -81,7 +84,8 @@ async function findStrays(): Promise<readonly string[]> {
     if (mark === undefined || mark === `${lifeKey}=${life}`) continue;
     const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     // A zombie has no words any more, and does nothing.
-    if (words !== '') strays.push(words.split('\0').join(' ').trim());
+    if (words === '' || daemons.test(words)) continue;
+    strays.push(words.split('\0').join(' ').trim());
   }
   return strays;
 }

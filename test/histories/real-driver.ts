@@ -43,9 +43,12 @@ export class RealDriver implements Driver {
     const abort = new AbortController();
     const wires = calls.map((call) => this.#wire(call));
     const all = wires.map((wire, index) => this.#call(calls[index], wire, abort.signal));
-    if (fate.kind === 'cancel') setTimeout(() => abort.abort(), fate.afterMs);
-    if (fate.kind === 'crash') setTimeout(() => this.#kill(), fate.nth * 120);
+    const timer = setTimeout(
+      () => (fate.kind === 'crash' ? this.#kill() : abort.abort()),
+      fate.kind === 'crash' ? fate.nth * 120 : fate.kind === 'cancel' ? fate.afterMs : 2 ** 30,
+    );
     const endings = await Promise.all(all);
+    clearTimeout(timer);
     if (fate.kind === 'crash') {
       this.#kill();
       await this.#live();
@@ -139,7 +142,7 @@ export class RealDriver implements Driver {
     this.#client?.close();
     rmSync('/tmp/driver.log', { force: true });
     const log = openSync('/tmp/driver.log', 'a');
-    const args = [join(tree, 'src/main.ts'), 'standalone', '--node-id', 'n1'];
+    const args = [join(tree, 'build/quarry.cjs'), 'standalone', '--node-id', 'n1'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#process = child;
