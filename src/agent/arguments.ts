@@ -6,6 +6,7 @@ export const usage = `quarry standalone: the CSI driver on this host, without a 
   --config FILE           lvmd.yaml (default /etc/topolvm/lvmd.yaml)
   --state-dir DIR         what must outlive a restart (default /var/lib/quarry)
   --csi-socket PATH       (default /run/topolvm/csi-topolvm.sock)
+  --metrics-address ADDR  metrics and probes over HTTP; 0 for none (default :8080)
   --node-id NAME          (default: the host's name)
   --driver-name NAME      (default topolvm.io)
   --nsenter               run programs in the namespaces of process 1 (inside a container)
@@ -21,6 +22,7 @@ export function standaloneArguments(argv: readonly string[]) {
       config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
       'state-dir': { type: 'string', default: '/var/lib/quarry' },
       'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
+      'metrics-address': { type: 'string', default: ':8080' },
       'node-id': { type: 'string', default: hostname() },
       'driver-name': { type: 'string', default: 'topolvm.io' },
       nsenter: { type: 'boolean', default: false },

@@ -43,6 +43,7 @@ async function serve(values: StandaloneArguments, environment: Environment): Pro
       lvmdFile: values.config,
       stateDirectory: values['state-dir'],
       csiSocket: values['csi-socket'],
+      metricsAddress: values['metrics-address'],
       node: values['node-id'],
       driver: values['driver-name'],
       version: '0.1.0',

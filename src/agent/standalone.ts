@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import type { Configuration } from '../core/configuration.ts';
 import type { CallEvent } from '../csi/call.ts';
@@ -10,12 +12,14 @@ import { LvmdVolumes } from '../csi/lvmd-volumes.ts';
 import { nodeService } from '../csi/node.ts';
 import { type RunningServer, startServer } from '../csi/server.ts';
 import type { Service } from '../csi/service.ts';
+import { isServed } from '../csi/socket-claim.ts';
 import { Volumes } from '../csi/volumes.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Clock, Host, TraceEvent } from '../engine/ports.ts';
 import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
+import { Diagnostics, parseAddress } from './diagnostics.ts';
 import { FileWatch } from './file-watch.ts';
 import type { Log } from './log.ts';
 import {
@@ -24,11 +28,15 @@ import {
   loadConfiguration,
   lvmCommandOf,
 } from './lvmd-config.ts';
+import { meteredHost } from './metered-host.ts';
+import { Metrics } from './metrics.ts';
 
 export type StandaloneOptions = {
   readonly lvmdFile: string;
   readonly stateDirectory: string;
   readonly csiSocket: string;
+  /** `:8080`, or `0` for none. */
+  readonly metricsAddress: string;
   readonly node: string;
   readonly driver: string;
   readonly version: string;
@@ -79,11 +87,15 @@ export class Standalone {
   readonly #health = new Health();
   readonly #stopping = new AbortController();
   readonly #servers = new Set<RunningServer>();
+  readonly #metrics: Metrics;
+  readonly #diagnostics: Diagnostics;
   #lvmd: RunningServer | undefined;
 
   constructor(parts: Parts) {
-    const { options, loaded, log, host, clock } = parts;
-    this.#parts = parts;
+    const { options, loaded, log, clock } = parts;
+    const nowMs = () => clock.nowMs();
+    const host = meteredHost(parts.host, nowMs, (run) => this.#metrics.ran(run));
+    this.#parts = { ...parts, host };
     const trace = (event: TraceEvent) => log({ level: 'info', message: 'step', ...event });
     const doors = { host, clock, trace };
     const engine = new Engine(doors);
@@ -98,12 +110,21 @@ export class Standalone {
     const common = { engine, publisher: this.#publisher, classes };
     this.#volumes = new Volumes({ ...common, newId: randomUUID, nowMs: Date.now });
     this.#watch = new FileWatch(options.lvmdFile, () => void this.configuration.reread());
+    const { configuration } = this;
+    this.#metrics = new Metrics({ ...options, engine, configuration, nowMs: Date.now });
+    this.#diagnostics = new Diagnostics({
+      metrics: () => this.#metrics.text(),
+      readiness: () => this.readiness(),
+      status: () => this.status(),
+    });
   }
 
   /** Sockets appear when everything behind them works. */
   async start(): Promise<void> {
     const { log, options } = this.#parts;
     const { configuration, engine } = this;
+    engine.model.onReport(() => this.#metrics.looked());
+    await this.#startDiagnostics();
     const { resumed, leftAlone } = await engine.recover(configuration.groups);
     if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
     if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
@@ -122,6 +143,54 @@ export class Standalone {
     this.#stopping.abort();
     this.#watch.stop();
     await Promise.all([...this.#servers].map((server) => server.stop()));
+    await this.#diagnostics.stop();
+  }
+
+  /** Why nobody should count on us right now; nothing when all is well. */
+  async readiness(): Promise<readonly string[]> {
+    const complaints: string[] = [];
+    if (!this.#hasLooked()) complaints.push('no look at this host worked for too long');
+    const wanted = [this.#parts.options.csiSocket, this.#lvmd?.path];
+    for (const path of wanted) {
+      const isThere = path !== undefined && (await isServed(path));
+      if (!isThere) complaints.push(`nothing answers on ${path ?? "lvmd's socket"}`);
+    }
+    return complaints;
+  }
+
+  status(): object {
+    const { options } = this.#parts;
+    const { lastLookMs } = this.#metrics;
+    return {
+      ...{ node: options.node, driver: options.driver, version: options.version },
+      configuration: this.configuration.state,
+      deviceClasses: this.configuration.classes.map(({ name }) => name),
+      sockets: [...this.#servers].map(({ path }) => path),
+      lastLook: lastLookMs === undefined ? undefined : new Date(lastLookMs).toISOString(),
+    };
+  }
+
+  #hasLooked(): boolean {
+    const { lastLookMs = 0 } = this.#metrics;
+    return Date.now() - lastLookMs <= 2 * limits.foreignChangeNoticedMs;
+  }
+
+  /** Volumes matter more than figures about them: a port that is taken stops nothing. */
+  async #startDiagnostics(): Promise<void> {
+    const { log, options } = this.#parts;
+    const address = parseAddress(options.metricsAddress);
+    if (address === 'off') return;
+    if (address === undefined) {
+      const message = `--metrics-address is ${options.metricsAddress}: write :8080, or 0 for none`;
+      throw new OperationError('InvalidConfiguration', message);
+    }
+    try {
+      const port = await this.#diagnostics.start(address);
+      log({ level: 'info', message: `serving metrics on port ${port}`, port });
+    } catch (error) {
+      const message = `no metrics on ${options.metricsAddress}: ${(error as Error).message}`;
+      log({ level: 'error', message });
+    }
   }
 
   /** Calls that run keep their classes; who calls next finds the new ones. */
@@ -156,7 +225,7 @@ export class Standalone {
     const { driver, version, node } = this.#parts.options;
     const names: DriverNames = { driver, version, node, domain: driver };
     return [
-      identityService(names, () => true),
+      identityService(names, () => this.#hasLooked()),
       controllerService(this.#volumes, names),
       nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
       healthService(this.#health),
@@ -188,6 +257,7 @@ export class Standalone {
   }
 
   #logCall(event: CallEvent): void {
+    this.#metrics.called(event);
     const level = event.code === 'OK' ? 'info' : 'warn';
     this.#parts.log({ ...event, level, message: event.message ?? event.method });
   }

@@ -119,6 +119,10 @@ export const limits = {
   socketLitterAgeMs: 600_000,
   /** One gRPC message, in either direction; kubelet's own limit. */
   grpcMessageBytesMax: 4 * 1024 * 1024,
+  /** Connections to metrics and probes at a time. */
+  httpConnectionsMax: 32,
+  /** A request for metrics or a probe that takes longer is dropped. */
+  httpTimeoutMs: 10_000,
   /** Calls that run when a server stops may take so long to end. */
   grpcStopGraceMs: 20_000,
 } as const;

@@ -1,6 +1,8 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogEvent } from '../../src/agent/log.ts';
@@ -23,6 +25,7 @@ export class StandaloneScene {
   readonly directory: string;
   readonly file: string;
   readonly log: LogEvent[] = [];
+  metricsAddress = '127.0.0.1:0';
   #standalone: Standalone | undefined;
   #isOver = false;
 
@@ -85,7 +88,7 @@ export class StandaloneScene {
     const options = {
       ...{ lvmdFile: this.file, stateDirectory: this.path('state') },
       ...{ csiSocket: this.path('csi.sock'), node: 'n1', driver: 'topolvm.io', version: '0' },
-      ...{ prefix: [], path: '' },
+      ...{ prefix: [], path: '', metricsAddress: this.metricsAddress },
     };
     const doors = () => ({ host, clock: world.clock });
     this.#standalone = await startStandalone(options, (event) => this.log.push(event), doors);
@@ -120,6 +123,16 @@ export class StandaloneScene {
   async names(client: SocketClient, deviceClass: string): Promise<readonly string[]> {
     const list = await client.call(VGServiceDefinition, 'getLVList', { deviceClass }, patience);
     return list.kind === 'response' ? list.response.volumes.map(({ name }) => name) : [list.code];
+  }
+
+  /** A page of the HTTP server, with its status. */
+  page(path: string): Promise<string> {
+    const { port } = this.log.findLast((event) => 'port' in event) as { readonly port?: number };
+    return new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path, agent: false }, (response) => {
+        text(response).then((body) => resolve(`${response.statusCode} ${body}`), reject);
+      }).on('error', reject);
+    });
   }
 
   async #passTime(): Promise<void> {

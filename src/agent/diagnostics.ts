@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { limits } from '../base/limits.ts';
+import { contentType } from './registry.ts';
+
+export type DiagnosticsParts = {
+  readonly metrics: () => string;
+  /** What is amiss; nothing when all is well. */
+  readonly readiness: () => Promise<readonly string[]>;
+  /** Everything a person may want to know, for `/status`. */
+  readonly status: () => object;
+};
+
+/** Where to listen: `host:port`, `:port` for every address, `0` for nowhere. */
+export function parseAddress(
+  text: string,
+): { readonly host: string | undefined; readonly port: number } | 'off' | undefined {
+  if (text === '0' || text === '') return 'off';
+  const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === '' || Number(port) > 65_535) return undefined;
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return { host: bare === '' ? undefined : bare, port: Number(port) };
+}
+
+/**
+ * Metrics and probes over HTTP. That an answer comes at all says that the event loop turns, which
+ * is what `/healthz` is asked for.
+ */
+export class Diagnostics {
+  readonly #parts: DiagnosticsParts;
+  readonly #server: Server;
+
+  constructor(parts: DiagnosticsParts) {
+    this.#parts = parts;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server.maxConnections = limits.httpConnectionsMax;
+    this.#server.requestTimeout = limits.httpTimeoutMs;
+    this.#server.headersTimeout = limits.httpTimeoutMs;
+  }
+
+  /** The port it listens on. */
+  async start(address: { readonly host: string | undefined; readonly port: number }) {
+    const { host, port } = address;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').replace(/\?.*$/, '');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      send(response, { status: 405, text: 'Only GET is answered.\n' });
+      return;
+    }
+    try {
+      send(response, await this.#page(path));
+    } catch (error) {
+      send(response, { status: 500, text: `${(error as Error).message}\n` });
+    }
+  }
+
+  async #page(path: string): Promise<Page> {
+    switch (path) {
+      case '/metrics':
+        return { status: 200, text: this.#parts.metrics(), type: contentType };
+      case '/healthz':
+        return { status: 200, text: 'ok\n' };
+      case '/readyz': {
+        const complaints = await this.#parts.readiness();
+        if (complaints.length === 0) return { status: 200, text: 'ok\n' };
+        return { status: 503, text: `${complaints.join('\n')}\n` };
+      }
+      case '/status': {
+        const text = `${JSON.stringify(this.#parts.status(), undefined, 2)}\n`;
+        return { status: 200, text, type: 'application/json' };
+      }
+      default:
+        return { status: 404, text: 'Ask for /metrics, /healthz, /readyz or /status.\n' };
+    }
+  }
+}
+
+type Page = { readonly status: number; readonly text: string; readonly type?: string };
+
+function send(response: ServerResponse, { status, text, type }: Page): void {
+  response.writeHead(status, { 'content-type': type ?? 'text/plain; charset=utf-8' });
+  response.end(text);
+}
