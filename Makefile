@@ -48,6 +48,10 @@ sim: $(stamp) ## explore random worlds: make sim SEEDS=2000, or SEED=17 to repla
 mutants: $(stamp) ## prove that the simulator catches deliberately broken cores
 	@node test/sim/mutants.ts
 
+.PHONY: sanity
+sanity: $(stamp) ## CSI's conformance suite on real LVM: make sanity ARGS="--block thin", or all classes
+	@node lab/sanity/main.ts $(ARGS)
+
 .PHONY: demo
 demo: $(stamp) ## one node with four disks: plan, apply, volumes, a power cut, and back
 	@node lab/demo/main.ts

@@ -57,7 +57,7 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   sanity: {
     files: ['test/conformance/*.test.ts'],
-    timeoutMs: 30 * minute,
+    timeoutMs: 40 * minute,
     about: 'csi-sanity in a guest',
   },
   power: {
