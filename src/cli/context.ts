@@ -2,7 +2,6 @@ import { type FailureCode, failures, OperationError } from '../base/failures.ts'
 import { showList } from '../base/show.ts';
 import type { DesiredNode } from '../core/node.ts';
 import { Engine } from '../engine/engine.ts';
-import type { Outcome } from '../engine/job.ts';
 import type { Host, Trace } from '../engine/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
@@ -38,12 +37,6 @@ export async function recover(context: Context, desired: DesiredNode): Promise<v
   if (leftAlone.length === 0) return;
   const { hint } = failures.DeviceSuspended;
   context.warn(`quarry: DeviceSuspended: ${showList(leftAlone)}, not ours. ${hint}`);
-}
-
-/** A refusal ends a command like any failure does: with its code, its sentence and a hint. */
-export function settled<Status>(outcome: Outcome<Status>): Status {
-  if (outcome.kind === 'settled') return outcome.status;
-  throw new OperationError(outcome.code, outcome.message);
 }
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, retryLater: 75 } as const;

@@ -10,7 +10,7 @@ import { desiredGrowth } from '../core/publication/growth.ts';
 import type { PublicationStats } from '../core/publication/status.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { isVolume } from '../core/volume/plan.ts';
-import type { Outcome } from '../engine/job.ts';
+import { settled } from '../engine/job.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { volumeAccess } from './access.ts';
 import { type DriverNames, given, missing, topologyKey } from './controller.ts';
@@ -136,11 +136,6 @@ class NodeSide {
 function notFoundIsFine(error: unknown): undefined {
   if (error instanceof OperationError && error.code === 'VolumeNotFound') return undefined;
   throw error;
-}
-
-function settled<Status>(outcome: Outcome<Status>): Status {
-  if (outcome.kind === 'settled') return outcome.status;
-  throw new OperationError(outcome.code, outcome.message);
 }
 
 function usageOf(usage: PublicationStats['usage']): readonly VolumeUsage[] {

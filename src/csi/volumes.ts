@@ -17,7 +17,7 @@ import type { VolumeStatus } from '../core/volume/status.ts';
 import { type Access, type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Guarded } from '../engine/guard.ts';
-import type { Task } from '../engine/job.ts';
+import { settled, type Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
@@ -337,11 +337,6 @@ function isFrom(existing: VolumeRecord, source: CreateVolume['source']): boolean
 function isCut(existing: VolumeRecord, asked: Bytes): boolean {
   const note = readTag(existing.lv.tags, 'asked');
   return existing.sizeBytes < asked && note === String(asked);
-}
-
-function settled<Status>(outcome: Blocked | { readonly kind: 'settled'; readonly status: Status }) {
-  if (outcome.kind === 'settled') return outcome.status;
-  throw new OperationError(outcome.code, outcome.message);
 }
 
 export function orThrow<T extends object | bigint>(value: T | Blocked): T {

@@ -15,6 +15,12 @@ export type Task<Status> = {
 
 export type Outcome<Status> = { readonly kind: 'settled'; readonly status: Status } | Blocked;
 
+/** What became of it; a refusal is thrown like any failure. */
+export function settled<Status>(outcome: Outcome<Status>): Status {
+  if (outcome.kind === 'settled') return outcome.status;
+  throw new OperationError(outcome.code, outcome.message);
+}
+
 /** A task with somebody waiting for it. Whoever stops waiting loses only the wait. */
 export class Job<Status = unknown> {
   readonly task: Task<Status>;
