@@ -1,4 +1,4 @@
-import { type FailureCode, failures, OperationError } from '../base/failures.ts';
+import { type FailureCode, failures } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { DesiredNode } from '../core/node.ts';
 import { Engine } from '../engine/engine.ts';
