@@ -15,6 +15,7 @@ import type { Service } from '../csi/service.ts';
 import { isServed } from '../csi/socket-claim.ts';
 import { Volumes } from '../csi/volumes.ts';
 import { Engine } from '../engine/engine.ts';
+import { Guard } from '../engine/guard.ts';
 import type { Clock, Host, TraceEvent } from '../engine/ports.ts';
 import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
@@ -131,6 +132,7 @@ export class Standalone {
     await engine.observe();
     await configuration.settle();
     void engine.model.keepFresh(this.#stopping.signal);
+    void this.#guard().run(this.#stopping.signal);
     await this.#serve('CSI', options.csiSocket, this.#csi());
     this.#health.set('', 'SERVING');
     this.#lvmd = await this.#serveLvmd(configuration.current.spec.socketName);
@@ -219,6 +221,21 @@ export class Standalone {
     if (old === undefined) return;
     // Calls that run there are brought to their end; nobody waits for that.
     void old.stop().then(() => this.#servers.delete(old));
+  }
+
+  /** Grows what may grow before it is full, and says what it did or could not do. */
+  #guard(): Guard {
+    const { host, clock, log } = this.#parts;
+    return new Guard({
+      engine: this.engine,
+      host,
+      clock,
+      guarded: (report) => this.#volumes.guarded(report),
+      tell: (event) => {
+        const level = event.outcome === 'grown' ? 'info' : 'warn';
+        log({ level, ...event, message: `${event.what} ${event.name}: ${event.message}` });
+      },
+    });
   }
 
   #csi(): readonly Service[] {
