@@ -98,3 +98,15 @@ test('a port that is taken stops nothing', async (t) => {
   );
   assert.equal(await second.make(second.client(t), 'u1', 'thick'), 'made');
 });
+
+test('who cannot look at the host for too long is not ready, and is again when a look works', async (t) => {
+  const scene = await StandaloneScene.begin(t);
+  await scene.write(scene.config(thick));
+  await scene.start();
+  const heal = scene.stage.world.faults.always('fullreport', { kind: 'fail' });
+  await scene.until(async () =>
+    (await scene.page('/readyz')).startsWith('503 no look at this host'),
+  );
+  heal();
+  await scene.until(async () => (await scene.page('/readyz')).startsWith('200'));
+});
