@@ -130,8 +130,9 @@ export class LvmdConfiguration {
   /** The file may have changed. */
   reread(): Promise<void> {
     return this.#inTurn(async () => {
-      const reading = await readConfiguration(this.#file);
-      if (reading.text === this.#reading.text && show(reading) === show(this.#reading)) return;
+      const reading = await readConfiguration(this.#file, this.#reading);
+      const isKnown = reading === this.#reading || show(reading) === show(this.#reading);
+      if (isKnown) return;
       this.#reading = reading;
       this.#tellWarnings();
       await this.#decide('fresh');
@@ -246,9 +247,10 @@ function sameAs(decision: object, current: Configuration | undefined): boolean {
 }
 
 /** A file that is not there is one more thing that can be wrong with it. */
-async function readConfiguration(file: string): Promise<Reading> {
+async function readConfiguration(file: string, known?: Reading): Promise<Reading> {
   try {
     const text = await readBounded(file);
+    if (text === known?.text) return known;
     return { text, decoded: decodeLvmdFile({ file, text }) };
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;

@@ -91,6 +91,8 @@ export class Standalone {
   readonly #metrics: Metrics;
   readonly #diagnostics: Diagnostics;
   #lvmd: RunningServer | undefined;
+  /** By the clock that never jumps: when a look at the host last worked. */
+  #lookedAtMs: number | undefined;
 
   constructor(parts: Parts) {
     const { options, loaded, log, clock } = parts;
@@ -124,7 +126,7 @@ export class Standalone {
   async start(): Promise<void> {
     const { log, options } = this.#parts;
     const { configuration, engine } = this;
-    engine.model.onReport(() => this.#metrics.looked());
+    engine.model.onReport(() => this.#looked());
     await this.#startDiagnostics();
     const { resumed, leftAlone } = await engine.recover(configuration.groups);
     if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
@@ -172,9 +174,15 @@ export class Standalone {
     };
   }
 
+  #looked(): void {
+    this.#lookedAtMs = this.#parts.clock.nowMs();
+    this.#metrics.looked();
+  }
+
   #hasLooked(): boolean {
-    const { lastLookMs = 0 } = this.#metrics;
-    return Date.now() - lastLookMs <= 2 * limits.foreignChangeNoticedMs;
+    if (this.#lookedAtMs === undefined) return false;
+    const ageMs = this.#parts.clock.nowMs() - this.#lookedAtMs;
+    return ageMs <= 2 * limits.foreignChangeNoticedMs;
   }
 
   /** Volumes matter more than figures about them: a port that is taken stops nothing. */

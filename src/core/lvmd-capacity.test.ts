@@ -32,6 +32,7 @@ const rows: readonly Row[] = [
   ['a thick class: no debt', thickClass(spare), vgWithFree([20]), 0, 0],
   ['a mirror: half of it', thickClass(raid1), vgWithFree([100, 100]), 100, 100],
   ['options that cost: less', thickClass({ overheadFactor: 2 }), vgWithFree([100]), 50, 50],
+  ['a thin class that takes nothing new: nothing', thinClass({ refusal: 'x' }), pooled, 0, 1000],
   ['a class that takes nothing new: nothing', thickClass({ refusal: 'x' }), vgWithFree([9]), 0, 0],
   [
     'a group with a missing device: nothing',

@@ -49,6 +49,7 @@ export function lvmdFreeBytes(deviceClass: DeviceClass, host: ObservedHost): Byt
   const vg = usableVg(host, deviceClass.vg, { mayBePartial: true });
   if (isBlocked(vg)) return vg;
   if (layout.kind !== 'thin') return thickFree(deviceClass, vg);
+  if (deviceClass.refusal !== undefined) return noBytes;
   const refusal = poolRefusal(vg, layout.pool);
   if (refusal?.code === 'ThinPoolMissing' || refusal?.code === 'ThinPoolForeign') return refusal;
   return minus(thinCapacity(vg, layout.pool, overprovisionRatio).availableBytes, spareBytes);

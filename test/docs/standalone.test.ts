@@ -29,7 +29,9 @@ test('the guide has the flags that there are, with their defaults', () => {
 
 test('the guide has every metric', () => {
   const source = read('src/agent/metrics.ts');
-  const named = [...source.matchAll(/'((?:quarry|topolvm|process)_\w+)'/g)].map(([, name]) => name);
+  const named = [...source.matchAll(/'((?:quarry|topolvm|process)_\w+)'/g)].map(
+    ([, name = '']) => name,
+  );
   const raid = [...source.matchAll(/family\('(\w+)'/g)].map(([, name]) => `lvms_raid_${name}`);
   assert.deepEqual(firstCells('metric'), [...named, ...raid].toSorted());
 });

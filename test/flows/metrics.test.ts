@@ -103,6 +103,7 @@ test('who cannot look at the host for too long is not ready, and is again when a
   const scene = await StandaloneScene.begin(t);
   await scene.write(scene.config(thick));
   await scene.start();
+  scene.stepMs = 2_000;
   const heal = scene.stage.world.faults.always('fullreport', { kind: 'fail' });
   await scene.until(async () =>
     (await scene.page('/readyz')).startsWith('503 no look at this host'),

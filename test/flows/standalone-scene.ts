@@ -26,6 +26,8 @@ export class StandaloneScene {
   readonly file: string;
   readonly log: LogEvent[] = [];
   metricsAddress = '127.0.0.1:0';
+  /** How much of fake time passes in about a millisecond. */
+  stepMs = 50;
   #standalone: Standalone | undefined;
   #isOver = false;
 
@@ -137,7 +139,7 @@ export class StandaloneScene {
 
   async #passTime(): Promise<void> {
     while (!this.#isOver) {
-      await this.stage.world.clock.advance(50);
+      await this.stage.world.clock.advance(this.stepMs);
       await sleep(1);
     }
   }
