@@ -134,6 +134,12 @@ export const failures = {
     'administrator',
     'Bring its devices back. `quarry forget GROUP` gives it up: the next apply makes a new one.',
   ),
+  VolumeGroupNotServed: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Give the volume group a device class again, or remove the volume by hand.',
+  ),
   VolumeGroupNotUsable: row(
     'UNAVAILABLE',
     'after-change',

@@ -49,8 +49,9 @@ export function recordOf(lv: ObservedLv, vg: ObservedVg): VolumeRecord {
 /** Parts of LVs, pools and the helpers of a copy are nobody's volumes. */
 function isRecord(lv: ObservedLv): boolean {
   if (lv.isInternal || lv.kind === 'thin-pool' || lv.kind === 'pvmove') return false;
+  if (!isOurs(lv.tags)) return false;
   const role = readTag(lv.tags, 'role');
-  return isOurs(lv.tags) && (role === undefined || role === snapshotRole);
+  return role === undefined || role === snapshotRole;
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -256,3 +256,42 @@ test('thin classes of one group are told apart', () => {
 function dmUuidOf(lv: ObservedLv): string {
   return `LVM-${'0'.repeat(32)}${lv.uuid.replaceAll('-', '')}`;
 }
+
+const ofA = sampleLv({ name: 'v', tags: [ownerTag, tagOf('class', 'a')] });
+const whole = hostOf(sampleVg({ name: 'vg1', lvs: [ofA] }), sampleVg({ name: 'vg2' }));
+
+/** One edit after another while we serve. */
+function edits(...steps: readonly (readonly [text: string, host: ObservedHost])[]) {
+  let last: LastGood | undefined;
+  let decision: ReturnType<typeof decideConfiguration> | undefined;
+  for (const [text, host] of steps) {
+    const decoded = decodeLvmdFile({ file, text });
+    const isServing = last !== undefined;
+    decision = decideConfiguration({ file, decoded, host, mounts: [], isServing, last });
+    assert.ok(decision.kind === 'serve');
+    last = decision;
+  }
+  assert.ok(decision?.kind === 'serve');
+  return decision;
+}
+
+test('a retired class outlives a moment without its group', () => {
+  const both = classes('a vg1', 'b vg2');
+  const without = classes('b vg2');
+  const away = hostOf(sampleVg({ name: 'vg2' }));
+  const { retired } = edits([both, whole], [without, whole], [without, away], [without, whole]);
+  assert.deepEqual(
+    retired.map(({ name, vg }) => [name, vg]),
+    [['a', 'vg1']],
+  );
+});
+
+test('the name of a retired class is not given to another group', () => {
+  const { source, problems } = edits(
+    [classes('a vg1', 'b vg2'), whole],
+    [classes('b vg2'), whole],
+    [classes('b vg2', 'a vg2'), whole],
+  );
+  assert.equal(source, 'last-good');
+  assert.match(problems.map(showFinding).join('\n'), /volumes of this class are in vg1/);
+});

@@ -140,7 +140,8 @@ function poolRemedy(spec: LvmdDeviceClass, host: ObservedHost): string | undefin
 
 /** A class cannot take its volumes along to another group: they would be lost from sight. */
 function moveProblems(view: ConfigurationView, placed: PlacedSpec): readonly Finding[] {
-  const before = view.last === undefined ? [] : lvmdDeviceClasses(view.last.spec);
+  const { last } = view;
+  const before = last === undefined ? [] : [...lvmdDeviceClasses(last.spec), ...last.retired];
   return placed.spec.deviceClasses.flatMap(({ name, volumeGroup }, index) => {
     const old = before.find((candidate) => candidate.name === name);
     if (old === undefined || old.vg === volumeGroup) return [];
@@ -167,6 +168,9 @@ function retiredClasses(
   const before = [...lvmdDeviceClasses(last.spec), ...last.retired];
   return before.flatMap((old) => {
     if (classes.some(({ name }) => name === old.name)) return [];
+    // A group that is away may come back with its volumes.
+    const isAway = last.retired.includes(old) && findVg(view.host, old.vg) === undefined;
+    if (isAway) return [old];
     const volumes = volumesOf(view, old, classes);
     if (volumes.length === 0) return [];
     const refusal = `it is no longer in ${file}, and kept for the volumes in it: ${few(volumes)}`;

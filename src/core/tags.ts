@@ -20,6 +20,9 @@ export const copySourceRole = 'copy-source';
 /** Value of the `role` tag of a snapshot; volumes, clones among them, have no role. */
 export const snapshotRole = 'snapshot';
 
+/** Taken of a volume that nobody had used yet: what is made of it is as good as new. */
+export const unusedTag = 'quarry.unused';
+
 /** Value of the `role` tag of a thin pool, by which a pool that is half made is known. */
 export const thinPoolRole = 'thin-pool';
 
@@ -91,7 +94,9 @@ function encode(value: string): string {
 }
 
 function decode(text: string): string {
-  return text.replace(/!([0-9a-f]{1,6})\./g, (_all, hex: string) =>
-    String.fromCodePoint(Number.parseInt(hex, 16)),
-  );
+  return text.replace(/!([0-9a-f]{1,6})\./g, (all, hex: string) => {
+    const point = Number.parseInt(hex, 16);
+    // Anybody may write such a tag: what is no character stays as it stands.
+    return point > 0x10ffff ? all : String.fromCodePoint(point);
+  });
 }

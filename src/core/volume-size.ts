@@ -29,7 +29,7 @@ export function sizeFor(range: SizeRange, uses: readonly Access[]): Bytes | Bloc
     const message = `required_bytes is ${requiredBytes}, more than limit_bytes, ${limitBytes}`;
     return blocked('InvalidSize', message);
   }
-  const least = most(...([0n, ...uses.map(smallest)] as [bigint, ...bigint[]]));
+  const least = most(limits.sectorBytes, ...uses.map(smallest));
   if (limitBytes > 0n && limitBytes < least) {
     const message = `limit_bytes is ${limitBytes}: this use needs at least ${showBytes(least)}`;
     return blocked('SizeOutOfRange', message);

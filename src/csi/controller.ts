@@ -46,9 +46,12 @@ export function controllerService(volumes: Volumes, names: DriverNames): Service
       Promise.resolve({
         capabilities: capabilities.map((type) => ({ type: { $case: 'rpc', value: { type } } })),
       }),
-    createVolume: (request, call) => {
+    createVolume: async (request, call) => {
       call.nameVolume(request.name);
-      return controller.createVolume(request, call.signal);
+      const answer = await controller.createVolume(request, call.signal);
+      // From here on every line about it has the id.
+      call.nameVolume(answer.volume.volumeId);
+      return answer;
     },
     deleteVolume: async ({ volumeId }, call) => {
       call.nameVolume(given('volume_id', volumeId));
@@ -294,9 +297,15 @@ function usesOf(wanted: readonly VolumeCapability[]): readonly Access[] {
   });
 }
 
+/** CSI's own limit for names and ids; a tag of LVM holds as much in any spelling. */
+const bytesMax = 128;
+
 export function given(field: string, value: string): string {
   if (value === '') throw missing(field);
-  return value;
+  const length = Buffer.byteLength(value);
+  if (length <= bytesMax || field.endsWith('_path')) return value;
+  const message = `${field} has ${length} bytes, and at most ${bytesMax} are allowed`;
+  throw new OperationError('InvalidRequest', message);
 }
 
 export function missing(field: string): OperationError {

@@ -1,5 +1,5 @@
 import type { Bytes } from '../base/bytes.ts';
-import { type Blocked, OperationError } from '../base/failures.ts';
+import { type Blocked, failures, OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import { type Capacity, capacityOf } from '../core/capacity.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
@@ -9,13 +9,14 @@ import { guardedPools, isFilling } from '../core/guard.ts';
 import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
-import { copyingTag, readTag, tagOf } from '../core/tags.ts';
+import { copyingTag, isOurs, readTag, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { sizeInGroup } from '../core/volume/plan.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
 import { type Access, type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { Engine } from '../engine/engine.ts';
+import { asOperationError } from '../engine/execute.ts';
 import type { Guarded } from '../engine/guard.ts';
 import { settled, type Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
@@ -55,6 +56,8 @@ export type CreateSnapshot = {
 export class Volumes {
   readonly #parts: VolumesParts;
   readonly #turns = new Turns();
+  /** Names whose last request failed without telling what became of it. */
+  readonly #doubtful = new Set<string>();
 
   constructor(parts: VolumesParts) {
     this.#parts = parts;
@@ -97,8 +100,7 @@ export class Volumes {
   }
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
-    const work = () => this.#create(request);
-    return this.#turns.run(`volume ${request.name}`, work, signal);
+    return this.#making(`volume ${request.name}`, () => this.#create(request), signal);
   }
 
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
@@ -106,8 +108,7 @@ export class Volumes {
   }
 
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
-    const work = () => this.#snapshot(request);
-    return this.#turns.run(`snapshot ${request.name}`, work, signal);
+    return this.#making(`snapshot ${request.name}`, () => this.#snapshot(request), signal);
   }
 
   remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
@@ -150,6 +151,21 @@ export class Volumes {
     );
   }
 
+  /** Requests of one name come one after another, and the next one knows how the last one ended. */
+  #making<T>(key: string, work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
+    const noted = async () => {
+      try {
+        const made = await work();
+        this.#doubtful.delete(key);
+        return made;
+      } catch (error) {
+        this.#doubtful.add(key);
+        throw error;
+      }
+    };
+    return this.#turns.run(key, noted, signal);
+  }
+
   async #create(request: CreateVolume): Promise<VolumeRecord> {
     const base = orThrow(findDeviceClass(this.#parts.classes(), request.className));
     const deviceClass = orThrow(withOptionClass(base, request.optionClass));
@@ -179,7 +195,26 @@ export class Volumes {
               ),
             ),
           );
-    return this.#bring(task);
+    try {
+      return await this.#bring(task);
+    } catch (error) {
+      await this.#giveUp(id, deviceClass.vg, asked, error);
+      throw error;
+    }
+  }
+
+  /**
+   * A refusal that is final sends the caller elsewhere: what was begun here would be nobody's. After
+   * a failure that passes it stays, because the same request goes on with it.
+   */
+  async #giveUp(id: string, vgName: string, asked: Bytes, error: unknown): Promise<void> {
+    if (!(error instanceof OperationError) || failures[error.code].retry === 'backoff') return;
+    const record = (await this.records()).find((one) => one.id === id && one.vg.name === vgName);
+    if (record === undefined) return;
+    if (!record.lv.tags.includes(copyingTag) && !isCut(record, asked)) return;
+    // If this fails too, the same request finds it and tries again.
+    const task = volumeTask(absentVolume(vgName, id, record.lv.uuid));
+    await this.#parts.engine.submit(task).catch(asOperationError);
   }
 
   /** A clone that is complete needs its source no more. */
@@ -274,6 +309,14 @@ export class Volumes {
     }
     const host = await this.host();
     const groups = this.#groups();
+    const unserved = host.vgs.find((vg) => {
+      const lv = findLv(vg, id);
+      return !groups.has(vg.name) && lv !== undefined && isOurs(lv.tags);
+    });
+    if (unserved !== undefined) {
+      const message = `${unserved.name}/${id} is in a volume group that no device class names`;
+      throw new OperationError('VolumeGroupNotServed', message);
+    }
     const foreign = host.vgs.find(
       (vg) => groups.has(vg.name) && vg.lvs.some((lv) => lv.name === id && !lv.isInternal),
     );
@@ -290,6 +333,8 @@ export class Volumes {
   }
 
   async #named(kind: VolumeRecord['kind'], name: string): Promise<VolumeRecord | undefined> {
+    // What was made when the look after it failed is in no report that we have.
+    if (this.#doubtful.has(`${kind} ${name}`)) await this.#parts.engine.observe();
     return (await this.records()).find((record) => record.name === name && record.kind === kind);
   }
 
@@ -320,6 +365,7 @@ function checkSame(
     existing.sizeBytes >= requiredBytes && (limitBytes === 0n || existing.sizeBytes <= limitBytes);
   const differences = [
     ...(existing.className === deviceClass.name ? [] : [`in class ${existing.className}`]),
+    ...(existing.vg.name === deviceClass.vg ? [] : [`in the volume group ${existing.vg.name}`]),
     ...(isFrom(existing, request.source) ? [] : [`made from ${existing.sourceId ?? 'nothing'}`]),
     ...(fits || isCut(existing, asked) ? [] : [`of ${existing.sizeBytes} bytes`]),
   ];

@@ -290,3 +290,97 @@ test('capacity is what a class can give, and nothing where there is no such clas
   assert.equal(await scene.run(scene.volumes.capacity('no', '')), undefined);
   assert.equal(await scene.run(scene.volumes.capacity('thick', 'no')), undefined);
 });
+
+test('a request whose last look failed finds what it made', async () => {
+  const scene = await Scene.begin();
+  const warm = await scene.create('warm');
+  scene.stage.world.faults.next('fullreport', { kind: 'fail' });
+  await assert.rejects(scene.create('pvc-1'));
+  await scene.create('pvc-1');
+  scene.stage.world.faults.next('fullreport', { kind: 'fail' });
+  const snapshot = { name: 'snap', sourceId: warm.id };
+  await assert.rejects(scene.run(scene.volumes.snapshot(snapshot)));
+  await scene.run(scene.volumes.snapshot(snapshot));
+  const names = (await scene.run(scene.volumes.records())).map(({ name }) => name);
+  assert.deepEqual(names, ['warm', 'pvc-1', 'snap']);
+});
+
+test('a volume in a group that no class names any more is not called gone', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1');
+  const elsewhere = scene.stage.node.deviceClasses.map((entry) => ({ ...entry, vg: 'other' }));
+  const blind = new Volumes({
+    engine: scene.stage.engine,
+    publisher: scene.stage.publisher,
+    classes: () => elsewhere.slice(0, 0),
+    newId: () => 'none',
+    nowMs: () => 0,
+  });
+  const refusal = { code: 'VolumeGroupNotServed', message: /data\/id-1/ };
+  await assert.rejects(scene.run(blind.remove('volume', id)), refusal);
+});
+
+test('what stands between a clone and its end is told, and nothing is left of it', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1', { mib: 300 });
+  const source = { kind: 'volume', id } as const;
+  // Somebody's own volume has the name of the snapshot that the copy is read from.
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'id-2.copy', 'data');
+  await scene.run(scene.stage.engine.observe());
+  await assert.rejects(scene.create('pvc-2', { source, mib: 300 }), { code: 'VolumeDiffers' });
+  const names = (await scene.run(scene.volumes.records())).map(({ name }) => name);
+  assert.deepEqual(names, ['pvc-1']);
+  assert.ok(scene.stage.world.lv('data', 'id-2.copy') !== undefined);
+});
+
+test('the source of a copy is not removed while the copy runs, whenever that is asked', async () => {
+  for (const afterMs of [0, 60, 120, 200, 400, 900]) {
+    const scene = await Scene.begin();
+    const volume = await scene.create('pvc-1', { mib: 300 });
+    const snapshot = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: volume.id }));
+    const source = { kind: 'snapshot', id: snapshot.id } as const;
+    const copy = scene.volumes.create({ ...request('pvc-2', 300), source });
+    const ended = copy.then(
+      () => 'made',
+      (error: { readonly code: string }) => error.code,
+    );
+    await scene.stage.world.clock.advance(afterMs);
+    const removal = scene.volumes.remove('snapshot', snapshot.id).then(
+      () => 'removed',
+      (error: { readonly code: string }) => error.code,
+    );
+    const [made, removed] = await scene.run(Promise.all([ended, removal]));
+    const names = (await scene.run(scene.volumes.records())).map(({ name }) => name);
+    assert.equal(names.includes('pvc-2'), made === 'made', `${afterMs}: ${made}, ${removed}`);
+    if (made === 'made' && removed === 'removed') assert.ok(!names.includes('snap'));
+  }
+});
+
+for (const className of ['thin', 'thick']) {
+  test(`${className}: a copy of what nobody used yet is as good as new`, async () => {
+    const scene = await Scene.begin();
+    const unused = await scene.create('pvc-1', { className, mib: 300 });
+    const snapshot = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: unused.id }));
+    const sources = [
+      { kind: 'volume', id: unused.id },
+      { kind: 'snapshot', id: snapshot.id },
+    ] as const;
+    for (const [index, source] of sources.entries()) {
+      const clone = await scene.create(`copy-${index}`, { className, source, mib: 300 });
+      const volume = { vg: 'data', name: clone.id, uuid: clone.lv.uuid };
+      const outcome = await scene.stage.publish(volume, { targetPath: `/p/${index}` });
+      assert.equal(outcome.kind, 'settled', source.kind);
+    }
+  });
+}
+
+test('one odd tag of somebody else harms nobody', async () => {
+  const scene = await Scene.begin();
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'theirs', 'data');
+  admin.run('lvm', 'lvchange', '--addtag', 'quarry.role=!ffffff.', 'data/theirs');
+  await scene.run(scene.stage.engine.observe());
+  await scene.create('pvc-1');
+  assert.equal((await scene.run(scene.volumes.records())).length, 1);
+});

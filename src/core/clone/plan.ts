@@ -8,9 +8,9 @@ import { layouts } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import type { DesiredSnapshot } from '../snapshot/desired.ts';
-import { cowReserve, planSnapshot } from '../snapshot/plan.ts';
+import { cowReserve, isUnused, planSnapshot } from '../snapshot/plan.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, ownerTag, readTag, tagOf } from '../tags.ts';
+import { copyingTag, copySourceRole, ownerTag, pendingTag, readTag, tagOf } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
 import { isVolume, planRemovalOf, planVolume, roomToCreate, sizeInGroup } from '../volume/plan.ts';
@@ -39,7 +39,7 @@ export function planClone(desired: DesiredClone, host: ObservedHost): Decision {
     return planInstant(desired, vg, source, host);
   }
   return clone === undefined
-    ? (roomForBoth(desired, vg, source) ?? planTarget(desired, host))
+    ? (roomForBoth(desired, vg, source) ?? planTarget(desired, source, host))
     : planCopy(desired, vg, { source, clone }, host);
 }
 
@@ -78,7 +78,8 @@ function planInstant(
   source: ObservedLv,
   host: ObservedHost,
 ): Decision {
-  const { name, deviceClass, tags } = desired;
+  const { name, deviceClass } = desired;
+  const tags = tagsFor(desired, source);
   const refusal = roomToCreate(deviceClass, sizeInGroup(asVolume(desired, []), vg), vg);
   if (refusal !== undefined) return refusal;
   const decision = planSnapshot(snapshotOf(source, { name, deviceClass, tags }), host);
@@ -87,7 +88,7 @@ function planInstant(
       ? decision
       : blocked('SnapshotsUnsupported', `${vg.name}/${source.name} cannot be cloned at once`);
   }
-  return next({ ...decision.step, isReadOnly: false });
+  return next({ ...decision.step, isReadOnly: false, tags });
 }
 
 /** Nothing is copied any more: the helper goes, then the clone is a volume like any other. */
@@ -112,8 +113,13 @@ function roomForBoth(desired: DesiredClone, vg: ObservedVg, source: ObservedLv) 
 }
 
 /** The target is made first, marked as unfinished by the very command that makes it. */
-function planTarget(desired: DesiredClone, host: ObservedHost): Decision {
-  return planVolume(asVolume(desired, [...desired.tags, copyingTag]), host);
+function planTarget(desired: DesiredClone, source: ObservedLv, host: ObservedHost): Decision {
+  return planVolume(asVolume(desired, [...tagsFor(desired, source), copyingTag]), host);
+}
+
+/** What nobody has used yet is as good as new in a copy too: it may be formatted and zeroed. */
+function tagsFor({ tags }: DesiredClone, source: ObservedLv): readonly string[] {
+  return isUnused(source) ? [...tags, pendingTag] : tags;
 }
 
 function planCopy(

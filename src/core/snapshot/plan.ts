@@ -7,7 +7,15 @@ import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, isOurs, readTag, snapshotRole } from '../tags.ts';
+import {
+  copyingTag,
+  copySourceRole,
+  isOurs,
+  pendingTag,
+  readTag,
+  snapshotRole,
+  unusedTag,
+} from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import { isVolume, planRemovalOf } from '../volume/plan.ts';
@@ -54,7 +62,7 @@ function planThin(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv):
     ...origin(vg, source),
     lv: desired.name,
     isReadOnly: true,
-    tags: desired.tags,
+    tags: tagsFor(desired, source),
   });
 }
 
@@ -73,8 +81,17 @@ function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): 
     ...origin(vg, source),
     lv: desired.name,
     reserveBytes,
-    tags: desired.tags,
+    tags: tagsFor(desired, source),
   });
+}
+
+function tagsFor({ tags }: DesiredSnapshot, source: ObservedLv): readonly string[] {
+  return isUnused(source) ? [...tags, unusedTag] : tags;
+}
+
+/** Nobody was ever shown it: it holds nothing but what the disks held before. */
+export function isUnused(lv: ObservedLv): boolean {
+  return isOurs(lv.tags) && (lv.tags.includes(pendingTag) || lv.tags.includes(unusedTag));
 }
 
 function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {
