@@ -387,9 +387,14 @@ refused<'format-lv'>(cutOff, [
   ],
 ]);
 
-const zero: Ask<'zero-range'> = { deed: 'zero-range', lv: pending };
-granted('a new volume of ours', zero, 'uuid-v1');
+const probes = [nothing, nothing] as const;
+const zero: Ask<'zero-range'> = { deed: 'zero-range', lv: pending, probes };
+granted('a new volume of ours on which two probes found nothing', zero, 'uuid-v1');
 refused<'zero-range'>(zero, [
   ['without a pending mark', { lv: sampleLv() }, 'VolumeHoldsData', /no pending mark/],
   ['of somebody else', { lv: sampleLv({ tags: [pendingTag] }) }, 'VolumeHoldsData', /of ours/],
+  ['when the first probe found something', { probes: [xfs, nothing] }, 'VolumeHoldsData', /xfs/],
+  ['when the second probe found something', { probes: [nothing, xfs] }, 'VolumeHoldsData', /xfs/],
+  ['when the first probe is unsure', { probes: [unsure, nothing] }, 'VolumeHoldsData', /code 8/],
+  ['when the second probe is unsure', { probes: [nothing, unsure] }, 'VolumeHoldsData', /code 8/],
 ]);

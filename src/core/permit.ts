@@ -64,7 +64,11 @@ export type Question =
       /** Mounts of other namespaces, and a mkfs of an earlier life, show here only. */
       readonly exclusiveOpen: ObservedDevice['exclusiveOpen'];
     }
-  | { readonly deed: 'zero-range'; readonly lv: ObservedLv };
+  | {
+      readonly deed: 'zero-range';
+      readonly lv: ObservedLv;
+      readonly probes: readonly [Signatures, Signatures];
+    };
 
 export function permitFor<Q extends Question>(question: Q): Permit<Q['deed']> | Blocked {
   const answer = answerTo(question);
@@ -91,7 +95,7 @@ function answerTo(question: Question): Answer {
     case 'format-lv':
       return { target: question.lv.uuid, objection: againstFormat(question) };
     case 'zero-range':
-      return { target: question.lv.uuid, objection: againstZeroing(question.lv) };
+      return { target: question.lv.uuid, objection: againstZeroing(question) };
   }
 }
 
@@ -241,12 +245,20 @@ function foundText(
 }
 
 /**
- * What lies on a new thick volume belongs to nobody: the mark alone says that it is new. That
- * nobody has it open is asked of the kernel: udev opens it for a moment whenever it changes.
+ * What former tenants left in the middle of a new thick volume belongs to nobody, but lvcreate
+ * cleared its signatures: one that is there now is somebody's. That nobody has it open is asked of
+ * the kernel: udev opens it for a moment whenever it changes.
  */
-function againstZeroing(lv: ObservedLv): Blocked | undefined {
+function againstZeroing(question: Extract<Question, { deed: 'zero-range' }>): Blocked | undefined {
+  const { lv, probes } = question;
   if (!lv.tags.includes(pendingTag) || !isOurs(lv.tags)) {
     return no('VolumeHoldsData', lv.name, 'it carries no pending mark of ours');
+  }
+  for (const probe of probes) {
+    if (probe.kind === 'unknown') return no('VolumeHoldsData', lv.name, probe.why);
+    if (probe.kind === 'found') {
+      return no('VolumeHoldsData', lv.name, `a probe found ${showList(probe.types)} on it`);
+    }
   }
   return undefined;
 }

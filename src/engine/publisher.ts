@@ -132,7 +132,7 @@ export class Publisher {
     return {
       volume: volume.name,
       hasDone: (step) => view.hasDone(step),
-      inGroup: (want) => this.#engine.submit(publicationTask(volume, want)),
+      inGroup: (wanted) => this.#engine.submit(publicationTask(volume, wanted)),
     };
   }
 
@@ -190,7 +190,7 @@ export class Publisher {
     const subject = { noun: 'publication', volume: work.volume };
     switch (step.kind) {
       case 'in-group': {
-        const outcome = await work.inGroup?.(step.want);
+        const outcome = await work.inGroup?.(step);
         return outcome?.kind === 'blocked' ? outcome : undefined;
       }
       case 'make-directory':
@@ -228,7 +228,7 @@ type Work = {
   readonly volume: string;
   look(): Promise<{ readonly observed: ObservedPath; readonly decision: PublicationDecision }>;
   hasDone(step: PublicationStep): void;
-  inGroup?(want: GroupWant): Promise<Outcome<undefined>>;
+  inGroup?(wanted: GroupWant): Promise<Outcome<undefined>>;
   /** Is a file system that does not grow good enough? */
   readonly mayStaySmall: boolean;
 };

@@ -65,12 +65,12 @@ export function thinPoolTask(desired: DesiredThinPool): Task<ThinPoolStatus> {
 }
 
 /** What a publication needs of lvm; the look after it is the publisher's own. */
-export function publicationTask(volume: PublishedVolume, want: GroupWant): Task<undefined> {
+export function publicationTask(volume: PublishedVolume, wanted: GroupWant): Task<undefined> {
   return {
     noun: 'publication',
     volume: volume.name,
     vg: volume.vg,
-    plan: (host) => planInGroup(want, volume, host),
+    plan: (host) => planInGroup(wanted, volume, host),
     status: () => undefined,
   };
 }

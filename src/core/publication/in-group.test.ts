@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { assertBlocked, assertRest, follow, stepOf } from '../../../test/samples/decisions.ts';
 import { hostOf, sampleVg } from '../../../test/samples/observed.ts';
-import { published, volumeLv } from '../../../test/samples/publications.ts';
+import { holds, none, published, volumeLv } from '../../../test/samples/publications.ts';
 import { GiB, times } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
 import type { ObservedLv } from '../observed.ts';
@@ -11,8 +11,13 @@ import { planInGroup } from './in-group.ts';
 import type { GroupWant } from './step.ts';
 
 const hostWith = (lv: Partial<ObservedLv>) => hostOf(sampleVg({ lvs: [volumeLv(lv)] }));
-const plan = (want: GroupWant, lv: Partial<ObservedLv>) =>
-  planInGroup(want, published, hostWith(lv));
+const wants = {
+  activate: { want: 'activate' },
+  'clear-marks': { want: 'clear-marks' },
+  zero: { want: 'zero', probes: [none, none] },
+} as const satisfies Record<GroupWant['want'], GroupWant>;
+const plan = (want: GroupWant['want'], lv: Partial<ObservedLv>) =>
+  planInGroup(wants[want], published, hostWith(lv));
 const marked = [ownerTag, pendingTag];
 const large = times(GiB, 160);
 
@@ -30,7 +35,11 @@ test('an inactive volume is activated', () => {
 
 test('a new volume is zeroed in slices, and the last one takes the mark away', () => {
   const host = hostWith({ tags: marked, sizeBytes: large });
-  const { steps, end, host: left } = follow(host, (view) => planInGroup('zero', published, view));
+  const {
+    steps,
+    end,
+    host: left,
+  } = follow(host, (view) => planInGroup(wants.zero, published, view));
   const slice = limits.zeroSliceBytes;
   assert.deepEqual(
     steps.map((step) => step.kind === 'zero-range' && [step.offsetBytes, step.lengthBytes]),
@@ -62,6 +71,15 @@ for (const note of ['much', String(large), '-1']) {
 test('a volume without the mark is never zeroed', () => {
   assertRest(plan('zero', { tags: [ownerTag] }));
   assertBlocked(plan('zero', { tags: [pendingTag] }), 'VolumeHoldsData', /of ours/);
+});
+
+test('what a probe found is never zeroed, however far zeroing came', () => {
+  const tags = [...marked, tagOf('zeroed', String(limits.zeroSliceBytes))];
+  for (const held of [[...marked], tags]) {
+    const host = hostWith({ tags: held, sizeBytes: large });
+    const decision = planInGroup({ want: 'zero', probes: [none, holds('swap')] }, published, host);
+    assertBlocked(decision, 'VolumeHoldsData', /swap/);
+  }
 });
 
 test('another volume of the name is left alone', () => {

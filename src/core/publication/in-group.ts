@@ -1,6 +1,6 @@
 import { type Bytes, bytes, least, minus, noBytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
-import type { ObservedHost, ObservedLv, ObservedVg } from '../observed.ts';
+import type { ObservedHost, ObservedLv, ObservedVg, Signatures } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
 import { pendingTag, readTag, tagOf } from '../tags.ts';
@@ -11,7 +11,7 @@ import type { GroupWant } from './step.ts';
 
 /** The parts of a publication that lvm does, in their turn among all changes of the group. */
 export function planInGroup(
-  want: GroupWant,
+  wanted: GroupWant,
   volume: PublishedVolume,
   host: ObservedHost,
 ): Decision {
@@ -19,7 +19,7 @@ export function planInGroup(
   if (isBlocked(found)) return found;
   const { vg, lv } = found;
   const target = targetOf(vg, lv);
-  switch (want) {
+  switch (wanted.want) {
     case 'activate':
       return lv.isActive ? rest : next({ kind: 'activate-lv', ...target });
     case 'clear-marks': {
@@ -27,7 +27,7 @@ export function planInGroup(
       return remove.length === 0 ? rest : next({ kind: 'change-tags', ...target, add: [], remove });
     }
     case 'zero':
-      return planZero(vg, lv);
+      return planZero(vg, lv, wanted.probes);
   }
 }
 
@@ -35,9 +35,13 @@ export function planInGroup(
  * A new thick volume shows what others left on the disks. It is overwritten in slices, each noted
  * once it is done; with the last one the pending mark goes, so that it is never zeroed again.
  */
-function planZero(vg: ObservedVg, lv: ObservedLv): Decision {
+function planZero(
+  vg: ObservedVg,
+  lv: ObservedLv,
+  probes: readonly [Signatures, Signatures],
+): Decision {
   if (!lv.tags.includes(pendingTag)) return rest;
-  const permit = permitFor({ deed: 'zero-range', lv });
+  const permit = permitFor({ deed: 'zero-range', lv, probes });
   if (isBlocked(permit)) return permit;
   const offsetBytes = zeroedBytes(lv);
   const leftBytes = minus(lv.sizeBytes, offsetBytes);

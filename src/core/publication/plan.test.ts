@@ -268,6 +268,12 @@ const rows: readonly Row[] = [
   // Raw devices.
   ['takes the mark of a raw volume away first', raw, seen(pending), 'clear-marks'],
   [
+    'probes before it zeroes',
+    wanted({ access: { kind: 'block', zeroFirst: true } }),
+    seen(pending, { probes: undefined }),
+    'look probes',
+  ],
+  [
     'zeroes a thick one when asked',
     wanted({ access: { kind: 'block', zeroFirst: true } }),
     seen(pending),

@@ -1,5 +1,7 @@
 import { blocked } from '../../base/failures.ts';
+import { permitFor } from '../permit.ts';
 import { pendingTag } from '../tags.ts';
+import { isBlocked } from '../usable-vg.ts';
 import { planContent } from './content.ts';
 import type { Access, PresentPublication } from './desired.ts';
 import { fileSystems } from './file-systems.ts';
@@ -128,7 +130,11 @@ function planNode(
   // From the moment it is shown it may hold data: the mark goes first.
   if (isPending(volume)) {
     const mustZero = access.zeroFirst && volume.lv.kind !== 'thin';
-    return act({ kind: 'in-group', want: mustZero ? 'zero' : 'clear-marks' });
+    if (!mustZero) return act({ kind: 'in-group', want: 'clear-marks' });
+    if (observed.probes === undefined) return lookAt('probes');
+    const probes = observed.probes.signatures;
+    const permit = permitFor({ deed: 'zero-range', lv: volume.lv, probes });
+    return isBlocked(permit) ? permit : act({ kind: 'in-group', want: 'zero', probes });
   }
   if (target.kind === 'absent') return act({ kind: 'make-file', path: target.path });
   const { isReadOnly } = desired;

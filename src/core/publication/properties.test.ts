@@ -119,6 +119,15 @@ test('no volume is formatted that may hold data or that anybody uses', () => {
   });
 });
 
+test('no volume is zeroed on which two probes did not find nothing', () => {
+  check((step, observed) => {
+    if (step.kind !== 'in-group' || step.want !== 'zero') return true;
+    const { tags } = lvOf(observed);
+    const isClear = observed.probes?.signatures.every((probe) => probe.kind === 'none');
+    return isClear === true && tags.includes(pendingTag) && tags.includes(ownerTag);
+  });
+});
+
 test('nothing is ever mounted on top of something', () => {
   check((step, observed) => {
     const isMount = step.kind === 'mount' || step.kind === 'bind';

@@ -1,4 +1,5 @@
 import type { Blocked } from '../../base/failures.ts';
+import type { Signatures } from '../observed.ts';
 import type { Permit } from '../permit.ts';
 import type { FsType } from './file-systems.ts';
 
@@ -74,9 +75,12 @@ export type GrowFileSystem = {
 };
 
 /** Needs lvm, and so its turn in the queue of the volume group: see `in-group.ts`. */
-export type InGroup = { readonly kind: 'in-group'; readonly want: GroupWant };
+export type InGroup = { readonly kind: 'in-group' } & GroupWant;
 
-export type GroupWant = 'activate' | 'zero' | 'clear-marks';
+export type GroupWant =
+  | { readonly want: 'activate' | 'clear-marks' }
+  /** `probes`: what was on the volume just before. Zeroing destroys as formatting does. */
+  | { readonly want: 'zero'; readonly probes: readonly [Signatures, Signatures] };
 
 /** What a plan says next. `look`: something is not known yet that would cost to find out. */
 export type PublicationDecision =
