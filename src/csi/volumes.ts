@@ -204,8 +204,8 @@ export class Volumes {
   }
 
   /**
-   * A refusal that is final sends the caller elsewhere: what was begun here would be nobody's. After
-   * a failure that passes it stays, because the same request goes on with it.
+   * A refusal that is final sends the caller elsewhere: what was begun here would be nobody's.
+   * After a failure that passes it stays, because the same request goes on with it.
    */
   async #giveUp(id: string, vgName: string, asked: Bytes, error: unknown): Promise<void> {
     if (!(error instanceof OperationError) || failures[error.code].retry === 'backoff') return;
