@@ -215,6 +215,18 @@ refused<'remove-lv'>(removal(sampleLv()), [
     'VolumeGroupPartial',
     /vg1\/v1 .*missing/,
   ],
+  [
+    'while it is copied from',
+    removal(sampleLv(), [
+      sampleLv({
+        name: 'c1',
+        uuid: 'uuid-c1',
+        tags: [ownerTag, copyingTag, tagOf('source', 'v1')],
+      }),
+    ]),
+    'VolumeInUse',
+    /vg1\/v1 .*c1 is copied from it/,
+  ],
   ...dependents.map(
     ([lv, other, code]): Refusal<'remove-lv'> => [
       `for a ${lv.kind} that a ${other.kind} needs`,
@@ -340,7 +352,7 @@ refused<'format-lv'>(format, [
 ]);
 
 const ext4: Signatures = { kind: 'found', types: ['ext4'] };
-const unfinished = { type: 'ext4', uuid: fileSystemUuid('uuid-v1') };
+const unfinished = { type: 'ext4', uuid: fileSystemUuid('uuid-v1'), isUnfinished: true };
 const cutOff: Ask<'format-lv'> = { ...format, probes: [ext4, ext4], found: unfinished };
 const unmapped = sampleThin({ tags: [], dataPercent: 0 });
 
@@ -355,15 +367,21 @@ refused<'format-lv'>(cutOff, [
   ['when another type is wanted', { wantedType: 'xfs' }, 'VolumeHoldsData', /found ext4/],
   [
     'when the UUID is not the one we give this volume',
-    { found: { type: 'ext4', uuid: fileSystemUuid('uuid-v2') } },
+    { found: { ...unfinished, uuid: fileSystemUuid('uuid-v2') } },
     'VolumeHoldsData',
     /ext4, [0-9a-f-]{36}\), which is not our unfinished work/,
+  ],
+  [
+    'when our mkfs is done',
+    { found: { ...unfinished, isUnfinished: false } },
+    'VolumeHoldsData',
+    /ext4/,
   ],
   ['when a probe finds more', { probes: [ext4, xfs] }, 'VolumeHoldsData', /found xfs/],
   ['when a probe is unsure', { probes: [ext4, unsure] }, 'VolumeHoldsData', /code 8/],
   [
     'when only the superblock shows a foreign file system',
-    { probes: [nothing, nothing], found: { type: 'ext4', uuid: 'u' } },
+    { probes: [nothing, nothing], found: { ...unfinished, uuid: 'u' } },
     'VolumeHoldsData',
     /superblock of ext4/,
   ],

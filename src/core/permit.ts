@@ -4,7 +4,7 @@ import type { DeviceSelector } from './device/desired.ts';
 import { holdsPartitionsOnly, inUseReasons } from './device/reasons.ts';
 import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
 import { fileSystemUuid } from './publication/file-systems.ts';
-import { isOurs, pendingTag } from './tags.ts';
+import { copyingTag, isOurs, pendingTag, readTag } from './tags.ts';
 
 declare const proven: unique symbol;
 
@@ -57,7 +57,7 @@ export type Question =
       readonly lv: ObservedLv;
       readonly probes: readonly [Signatures, Signatures];
       /** What a superblock on the volume says, if there is one. */
-      readonly found: { readonly type: string; readonly uuid: string } | undefined;
+      readonly found: FoundSuperblock | undefined;
       readonly wantedType: string;
       /** Where it is mounted or bound right now. */
       readonly mountPoints: readonly string[];
@@ -69,6 +69,12 @@ export type Question =
       readonly lv: ObservedLv;
       readonly probes: readonly [Signatures, Signatures];
     };
+
+type FoundSuperblock = {
+  readonly type: string;
+  readonly uuid: string;
+  readonly isUnfinished: boolean;
+};
 
 export function permitFor<Q extends Question>(question: Q): Permit<Q['deed']> | Blocked {
   const answer = answerTo(question);
@@ -144,12 +150,19 @@ function againstRemoval(question: Extract<Question, { deed: 'remove-lv' }>): Blo
     return no('NotOurs', name, 'it carries no tag of ours and no record of ours names it');
   }
   if (lv.health === 'partial') return no('VolumeGroupPartial', name, 'a device of it is missing');
+  const reader = vg.lvs.find((other) => isCopiedFrom(other, lv));
+  if (reader !== undefined) return no('VolumeInUse', name, `${reader.name} is copied from it`);
   const dependents = vg.lvs.filter((other) => dependsOn(other, lv)).map((other) => other.name);
   if (dependents.length > 0) {
     const code = lv.kind === 'thin-pool' ? 'VolumeInUse' : 'VolumeHasSnapshots';
     return no(code, name, `${showList(dependents)} would be lost with it`);
   }
   return undefined;
+}
+
+/** A copy that is not complete still needs its source. */
+function isCopiedFrom(other: ObservedLv, lv: ObservedLv): boolean {
+  return other.tags.includes(copyingTag) && readTag(other.tags, 'source') === lv.name;
 }
 
 /** Would `other` be destroyed if `lv` were? Thin snapshots live on without their thin origin. */
@@ -229,17 +242,14 @@ function againstFormat(question: Extract<Question, { deed: 'format-lv' }>): Bloc
   return no('VolumeHoldsData', lv.name, foundText([question.found.type], question.found));
 }
 
-/** Our own mkfs, cut off or never answered for: it alone gives the volume this UUID. */
+/** Our own mkfs, cut off: it alone gives the volume this UUID, and says that it is not done. */
 function unfinishedType(question: Extract<Question, { deed: 'format-lv' }>): string | undefined {
   const { found, lv, wantedType } = question;
   const isOurs = found?.uuid === fileSystemUuid(lv.uuid) && found.type === wantedType;
-  return isOurs ? wantedType : undefined;
+  return isOurs && found.isUnfinished ? wantedType : undefined;
 }
 
-function foundText(
-  types: readonly string[],
-  found: { readonly type: string; readonly uuid: string } | undefined,
-): string {
+function foundText(types: readonly string[], found: FoundSuperblock | undefined): string {
   const identity = found === undefined ? '' : ` (a superblock of ${found.type}, ${found.uuid})`;
   return `a probe found ${showList(types)}${identity}, which is not our unfinished work`;
 }

@@ -95,6 +95,8 @@ export function unproven(
       return undefined;
     case 'CopyUnfinished':
       return source?.tags.includes('quarry.copying') ? undefined : 'its source is complete';
+    case 'VolumeInUse':
+      return isRead(volume, parts) ? undefined : 'nobody uses it';
     case 'GrowUnsupported':
     case 'VolumeHasSnapshots':
       return lv !== undefined && cowSnapshotsOf(lv).length > 0 ? undefined : 'it has no snapshot';
@@ -115,6 +117,14 @@ export function unproven(
     default:
       return `${code} is no reason once everything is well`;
   }
+}
+
+/** A copy that is not complete still needs its source. */
+function isRead(volume: Volume, { world }: Parts): boolean {
+  const lvs = world.vg(volume.vg)?.lvs ?? [];
+  return lvs.some(
+    ({ tags }) => tags.includes('quarry.copying') && readTag(tags, 'source') === volume.name,
+  );
 }
 
 /** The strongest proof that there is no room: doing it fails, or breaks a promise. */
