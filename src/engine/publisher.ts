@@ -167,7 +167,7 @@ export class Publisher {
       const { step } = decision;
       const spelled = show(step);
       last = { step: spelled, repeats: spelled === last.step ? last.repeats + 1 : 0 };
-      if (failure !== undefined && last.repeats > 0) return conclude(failure);
+      if (failure !== undefined && last.repeats > 0) return conclude(failure, step);
       if (last.repeats > limits.staleRetriesMax) throw noEffect(step, last.repeats);
       failure = undefined;
       try {
@@ -234,9 +234,11 @@ type Work = {
 };
 
 /** What trying again cannot change is a refusal, though it was a program that said no. */
-function conclude(failure: OperationError): Blocked {
-  if (failures[failure.code].retry === 'backoff') throw failure;
-  return blocked(failure.code, failure.message);
+function conclude(cause: OperationError, step: PublicationStep): Blocked {
+  const advice = step.kind === 'mount' ? step.advice : undefined;
+  const message = advice === undefined ? cause.message : `${cause.message}: ${advice}`;
+  if (failures[cause.code].retry !== 'backoff') return blocked(cause.code, message);
+  throw advice === undefined ? cause : new OperationError(cause.code, message, { cause });
 }
 
 function noEffect(step: PublicationStep, times: number): OperationError {

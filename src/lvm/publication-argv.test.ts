@@ -14,7 +14,7 @@ function permit<D extends Deed>(deed: D, target: string): Permit<D> {
 }
 
 function format(fsType: FsType, given: Partial<FormatLv> = {}): FormatLv {
-  const what = { device, lvUuid: 'LVU', fsType, fsUuid: 'FSU', isAgain: false };
+  const what = { device, lvUuid: 'LVU', fsType, fsUuid: 'FSU' };
   return { kind: 'format-lv', ...what, permit: permit('format-lv', 'LVU'), ...given };
 }
 
@@ -26,11 +26,6 @@ const spellings: readonly (readonly [ProgramStep, ...string[]])[] = [
   [format('ext4'), 'mkfs.ext4 -q -F -m0 -U FSU /dev/mapper/vg-v'],
   [format('xfs'), 'mkfs.xfs -q -f -m uuid=FSU /dev/mapper/vg-v'],
   [format('btrfs'), 'mkfs.btrfs --quiet --force --uuid FSU /dev/mapper/vg-v'],
-  [
-    format('btrfs', { isAgain: true }),
-    'wipefs --all /dev/mapper/vg-v',
-    'mkfs.btrfs --quiet --force --uuid FSU /dev/mapper/vg-v',
-  ],
   [
     { kind: 'renew-uuid', device, fsType: 'btrfs', fsUuid: 'FSU' },
     'btrfstune -M FSU /dev/mapper/vg-v',

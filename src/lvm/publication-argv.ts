@@ -28,7 +28,7 @@ export type ProgramStep = Extract<
 export function publicationCommands(step: ProgramStep): readonly Command[] {
   switch (step.kind) {
     case 'format-lv':
-      return format(step);
+      return [format(step)];
     case 'renew-uuid':
       return [long(['btrfstune', '-M', step.fsUuid, step.device])];
     case 'mount':
@@ -44,13 +44,11 @@ export function publicationCommands(step: ProgramStep): readonly Command[] {
   }
 }
 
-function format(step: FormatLv): readonly Command[] {
+function format(step: FormatLv): Command {
   const { deed, target } = step.permit;
   assert(deed === 'format-lv', `the permit for format-lv is for ${deed}`);
   assert(target === step.lvUuid, `the permit is for ${target}, not ${step.lvUuid}`);
-  // mkfs.btrfs refuses a UUID that it finds on a device, be it the very one it shall format.
-  const wipe = step.isAgain ? [short(['wipefs', '--all', step.device])] : [];
-  return [...wipe, long(mkfs(step))];
+  return long(mkfs(step));
 }
 
 /** Forced: what is on the device was looked at by two probes, and mkfs must not ask. */

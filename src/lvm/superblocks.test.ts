@@ -51,6 +51,7 @@ for (const suite of suites) {
       assert.ok(found.uuid.endsWith(uuidEnd), found.uuid);
       assert.equal(found.sizeBytes, size);
       assert.equal(found.growsToBytes, size, 'mkfs left nothing unused');
+      assert.equal(found.isUnfinished, false);
     });
   }
 
@@ -65,6 +66,17 @@ for (const suite of suites) {
     assert.ok(found.kind === 'found' && found.sizeBytes === 500n * MiB);
   });
 }
+
+test('an XFS tells that its mkfs is not done, and a btrfs of which that is true is none', () => {
+  const xfs = dumped('trixie', 'superblock-xfs');
+  xfs[126] = 1;
+  const sizes = { deviceBytes: bytes(320n * MiB) };
+  const found = fileSystemIn([xfs, empty], sizes);
+  assert.ok(found.kind === 'found' && found.isUnfinished);
+  const btrfs = dumped('trixie', 'superblock-btrfs');
+  btrfs[0x40] = '!'.charCodeAt(0);
+  assert.equal(fileSystemIn([empty, btrfs], sizes).kind, 'none');
+});
 
 /** Extents of 4 MiB are added; what each file system makes of them. */
 const growth: readonly (readonly [name: string, device: bigint, growsTo: bigint])[] = [

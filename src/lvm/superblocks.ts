@@ -68,6 +68,8 @@ function ext(block: Uint8Array, { deviceBytes }: DeviceSizes): Superblock | unde
   return {
     type: isExt4 ? 'ext4' : hasJournal ? 'ext3' : 'ext2',
     uuid: uuidAt(block, at + 0x68),
+    // mkfs.ext4 clears it first and writes it last, between two flushes.
+    isUnfinished: false,
     sizeBytes: times(blocks, blockBytes),
     growsToBytes: times(growsTo, blockBytes),
   };
@@ -104,7 +106,9 @@ function xfs(block: Uint8Array, sizes: DeviceSizes): Superblock | undefined {
   };
   const growsTo = withoutStub(sizes.deviceBytes / blockBytes, 0n, groups);
   const growsToBytes = times(growsTo, blockBytes);
-  return { type: 'xfs', uuid: uuidAt(block, 32), sizeBytes, growsToBytes };
+  // mkfs.xfs writes it early, with `sb_inprogress` set, and takes that back last.
+  const isUnfinished = view.getUint8(126) !== 0;
+  return { type: 'xfs', uuid: uuidAt(block, 32), isUnfinished, sizeBytes, growsToBytes };
 }
 
 /** So many blocks, without the last group if that would be too small to be one. */
@@ -117,6 +121,7 @@ function withoutStub(
   return stub < groups.groupBlocksMin ? blocks - stub : blocks;
 }
 
+/** Until mkfs.btrfs is done it is `!BHRfS_M`, which nobody takes for a file system. */
 const btrfsMagic = '_BHRfS_M';
 /** The kernel grows none to less than this. */
 const btrfsGrowsToBytesMin = 256n * MiB;
@@ -130,7 +135,8 @@ function btrfs(block: Uint8Array, sizes: DeviceSizes): Superblock | undefined {
   const sizeBytes = sizes.mountedBytes ?? bytes(view.getBigUint64(0x70, true));
   const whole = roundDown(sizes.deviceBytes, BigInt(view.getUint32(0x90, true)) || 4n * KiB);
   const growsToBytes = whole < btrfsGrowsToBytesMin ? sizeBytes : whole;
-  return { type: 'btrfs', uuid: uuidAt(block, 0x20), sizeBytes, growsToBytes };
+  const size = { sizeBytes, growsToBytes };
+  return { type: 'btrfs', uuid: uuidAt(block, 0x20), isUnfinished: false, ...size };
 }
 
 function uuidAt(block: Uint8Array, offset: number): string {

@@ -82,12 +82,13 @@ export function fileSystem(
 ): FoundFileSystem {
   const sizeBytes = bytes(40n * 1024n * 1024n);
   const uuid = '11111111-2222-4333-8444-555555555555';
-  return { kind: 'found', type: 'ext4', uuid, sizeBytes, growsToBytes: sizeBytes, ...given };
+  const size = { sizeBytes, growsToBytes: sizeBytes };
+  return { kind: 'found', type: 'ext4', uuid, isUnfinished: false, ...size, ...given };
 }
 
 /** What our own mkfs leaves on the volume. */
-export function ourFileSystem(type = 'ext4'): FoundFileSystem {
-  return fileSystem({ type, uuid: fileSystemUuid(lvUuid) });
+export function ourFileSystem(type = 'ext4', isUnfinished = false): FoundFileSystem {
+  return fileSystem({ type, uuid: fileSystemUuid(lvUuid), isUnfinished });
 }
 
 export function mountOf(given: Partial<ObservedMount> = {}): ObservedMount {

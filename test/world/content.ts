@@ -20,6 +20,8 @@ export type Signature = {
   /** How large a file system is, and the permissions of its root, where somebody made one. */
   readonly fsBytes?: number;
   readonly rootMode?: number;
+  /** The mkfs that writes it says so itself until it is done, as that of XFS does. */
+  readonly isUnfinished?: boolean;
 };
 
 export const nothing: Content = { writes: [], signatures: [] };

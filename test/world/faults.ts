@@ -15,7 +15,7 @@ export type Mishap =
   | 'left-moving'
   /** Killed between suspend and resume: all I/O of the volume hangs until it is resumed. */
   | 'left-suspended'
-  /** mkfs was killed half-way: it wrote something, but nothing that a probe would know. */
+  /** mkfs was killed half-way: only that of XFS leaves what a probe would know. */
   | 'half-formatted';
 
 /** What can go wrong with one command. */

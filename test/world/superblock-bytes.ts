@@ -41,6 +41,7 @@ function writeXfs(view: DataView, signature: Signature): void {
   writeUuid(view, 32, signature.uuid);
   view.setBigUint64(48, 512n);
   view.setUint32(96, fakeLogBytes / fakeBlockBytes);
+  view.setUint8(126, signature.isUnfinished === true ? 1 : 0);
 }
 
 function writeBtrfs(view: DataView, signature: Signature): void {

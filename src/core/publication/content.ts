@@ -26,10 +26,20 @@ export function planContent(
   const isMounted = elsewhere.length > 0;
   const isPending = volume.lv.tags.includes(pendingTag);
   if (isPending && !isMounted) {
-    return done.isFormatted ? restPublished : planFormat(fsType, volume, observed);
+    const isMade = done.isFormatted || isOurWork(fileSystem, fsType, volume);
+    return isMade ? restPublished : planFormat(fsType, volume, observed);
   }
   if (fileSystem.kind === 'none' && !isMounted) return planEmpty(fsType, volume, observed);
   return planExisting(fsType, volume, { fileSystem, isMounted });
+}
+
+/**
+ * Our mkfs came to its end here. Perhaps nobody was told, perhaps old metadata brought the pending
+ * mark back and it is full of data: it is used as it is, and never made again.
+ */
+function isOurWork(found: FoundFileSystem, fsType: FsType, { lv }: Publishable): boolean {
+  if (found.kind !== 'found' || found.isUnfinished) return false;
+  return found.type === fsType && found.uuid === fileSystemUuid(lv.uuid);
 }
 
 function planExisting(
@@ -104,7 +114,6 @@ function planFormat(
     lvUuid: lv.uuid,
     fsType,
     fsUuid: fileSystemUuid(lv.uuid),
-    isAgain: found !== undefined || foundBy(signatures).length > 0,
     permit,
   });
 }

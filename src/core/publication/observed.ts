@@ -88,6 +88,8 @@ export type FoundFileSystem =
       readonly kind: 'found';
       readonly type: string;
       readonly uuid: string;
+      /** Its mkfs has not come to its end: the superblock itself says so. */
+      readonly isUnfinished: boolean;
       readonly sizeBytes: Bytes;
       /** What it can grow to on its device: it may leave the very end unused for ever. */
       readonly growsToBytes: Bytes;

@@ -118,10 +118,25 @@ const rows: readonly Row[] = [
   ],
   // What was cut off.
   [
-    'formats again what our mkfs left',
-    wanted(),
-    seen(pending, { fileSystem: ourFileSystem(), probes: probed(holds('ext4'), holds('ext4')) }),
+    'formats again what our mkfs left unfinished',
+    as('xfs'),
+    seen(pending, {
+      fileSystem: ourFileSystem('xfs', true),
+      probes: probed(holds('xfs'), holds('xfs')),
+    }),
     'format-lv',
+  ],
+  [
+    'never makes a complete file system of ours again',
+    wanted(),
+    seen(pending, { fileSystem: ourFileSystem(), target: directory, probes: undefined }),
+    'mount',
+  ],
+  [
+    'leaves a root alone that somebody closed',
+    wanted(),
+    seen(pending, { ...mounted, target: { ...directory, mode: 0o700 } }),
+    'clear-marks',
   ],
   [
     'does not format what is mounted elsewhere',
@@ -355,15 +370,13 @@ test('what is read-only everywhere is mounted read-only once more', () => {
   assert.ok(step.kind === 'mount' && step.isReadOnly);
 });
 
-test('a file system is made with the UUID of its volume, and what was cut off is cleared first', () => {
+test('a file system is made with the UUID of its volume', () => {
   const fresh = stepOf(planPublication(as('xfs'), seen(pending)));
   assert.ok(fresh.kind === 'format-lv');
   assert.deepEqual(
-    { fsUuid: fresh.fsUuid, isAgain: fresh.isAgain, target: fresh.permit.target },
-    { fsUuid: fileSystemUuid(lvUuid), isAgain: false, target: lvUuid },
+    { fsUuid: fresh.fsUuid, target: fresh.permit.target },
+    { fsUuid: fileSystemUuid(lvUuid), target: lvUuid },
   );
-  const again = stepOf(planPublication(wanted(), seen(pending, { fileSystem: ourFileSystem() })));
-  assert.ok(again.kind === 'format-lv' && again.isAgain);
 });
 
 test('the device of the volume is known by both UUIDs', () => {

@@ -4,13 +4,15 @@ import { pendingTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { planContent } from './content.ts';
 import type { Access, PresentPublication } from './desired.ts';
-import { fileSystems } from './file-systems.ts';
+import { type FsType, fileSystems } from './file-systems.ts';
 import type { ObservedMount, ObservedPublication } from './observed.ts';
 import { isMountOf, type Publishable, publishable } from './publishable.ts';
 import { act, lookAt, type PublicationDecision, restPublished } from './step.ts';
 
 /** The root of a file system we made is open to every user of the pod, as with TopoLVM. */
 export const rootMode = 0o2777;
+/** As every mkfs leaves it. Any other is the choice of somebody who used the volume before. */
+const madeMode = 0o755;
 
 /**
  * What to do next so that a volume is shown at a path. Nobody uses what is there before the
@@ -72,7 +74,18 @@ function planMount(
   }
   const { fsType, flags } = access;
   const options = [...new Set([...fileSystems[fsType].mountOptions, ...flags])];
-  return act({ kind: 'mount', device: volume.device.path, fsType, ...common, options });
+  const step = { kind: 'mount', device: volume.device.path, fsType, ...common, options } as const;
+  const isOld = isPending(volume) && !observed.done.isFormatted;
+  return act(isOld ? { ...step, advice: adviceOf(fsType, volume) } : step);
+}
+
+/** A file system of ours under a pending mark: cut off before the answer, or somebody's data. */
+function adviceOf(fsType: FsType, { vg, lv, device }: Publishable): string {
+  return (
+    `${vg.name}/${lv.name} holds ${fsType} that was made for it, and is marked as never used. ` +
+    'Metadata of an older day may have brought the mark back: if there can be data on it, repair ' +
+    `it with the fsck of ${fsType}; if not, wipefs --all ${device.path} lets it be formatted again`
+  );
 }
 
 /** Flags of one mount; all others belong to the file system and cannot differ between mounts. */
@@ -95,7 +108,7 @@ function planMounted(
   if (top.isReadOnly && !desired.isReadOnly) return differs(desired, 'read-only');
   if (!top.isReadOnly && desired.isReadOnly && !isUnfinished) return differs(desired, 'writable');
   if (isUnfinished && !top.isReadOnly) {
-    if (mode !== rootMode) return act({ kind: 'change-mode', path, mode: rootMode });
+    if (mode === madeMode) return act({ kind: 'change-mode', path, mode: rootMode });
     if (desired.isReadOnly) return act({ kind: 'remount-read-only', path });
   }
   if (isUnfinished) return act({ kind: 'in-group', want: 'clear-marks' });

@@ -30,6 +30,8 @@ const fileSystems = fc.constantFrom(
   { kind: 'none' } as const,
   { kind: 'unknown', why: 'EIO' } as const,
   ...['ext4', 'xfs', 'btrfs'].flatMap((type) => [ourFileSystem(type), fileSystem({ type })]),
+  ourFileSystem('xfs', true),
+  fileSystem({ type: 'xfs', isUnfinished: true }),
   fileSystem({ growsToBytes: bytes(2n ** 30n) }),
 );
 
@@ -108,7 +110,10 @@ test('no volume is formatted that may hold data or that anybody uses', () => {
     const isFree = observed.here.length + observed.elsewhere.length === 0;
     const { fileSystem: found, probes } = observed;
     const isOurs =
-      found?.kind === 'found' && found.uuid === step.fsUuid && found.type === step.fsType;
+      found?.kind === 'found' &&
+      found.isUnfinished &&
+      found.uuid === step.fsUuid &&
+      found.type === step.fsType;
     const isClear = probes?.signatures.every(
       (probe) =>
         probe.kind === 'none' ||

@@ -32,8 +32,6 @@ export type FormatLv = {
   readonly lvUuid: string;
   readonly fsType: FsType;
   readonly fsUuid: string;
-  /** Our own mkfs was cut off: what it left is cleared first, or mkfs.btrfs trips over it. */
-  readonly isAgain: boolean;
   readonly permit: Permit<'format-lv'>;
 };
 
@@ -51,6 +49,8 @@ export type Mount = {
   readonly fsType: FsType;
   readonly isReadOnly: boolean;
   readonly options: readonly string[];
+  /** What a person can do when it fails and trying again will not help. */
+  readonly advice?: string;
 };
 
 /** Shows a device node, or a file system that is mounted already, at one more path. */

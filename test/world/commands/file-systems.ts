@@ -32,7 +32,8 @@ export function mkfs(machine: Machine, argv: readonly string[], mishap?: Mishap)
     fsBytes: activeBytes(lv),
     rootMode: 0o755,
   };
-  const signatures = isTwice || isCutOff ? [] : [made];
+  const left = type === 'xfs' ? [{ ...made, isUnfinished: true }] : [];
+  const signatures = isTwice ? [] : isCutOff ? left : [made];
   const problem = writeStart(machine, lv, (content) => ({ ...content, signatures }));
   if (problem !== undefined) return voice.err(`mkfs: ${path}: ${problem}`).end(1);
   if (isTwice) return voice.err(`ERROR: cannot open device '${path}': busy`).end(1);

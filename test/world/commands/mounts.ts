@@ -40,7 +40,7 @@ function mountFileSystem(machine: Machine, lv: Lv, wanted: Wanted): Outcome {
     return one.lv !== lv && theirs?.type === fsType && theirs.uuid === found?.uuid;
   });
   const isClash = twin !== undefined && fsType !== 'ext4' && !wanted.options.includes('nouuid');
-  if (found === undefined || isClash) {
+  if (found === undefined || found.isUnfinished === true || isClash) {
     return refused(target, `wrong fs type, bad option, bad superblock on ${source}.`);
   }
   if (same !== undefined && same.fileSystem.isReadOnly !== isReadOnly) {
