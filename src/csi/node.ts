@@ -1,11 +1,6 @@
 import { OperationError } from '../base/failures.ts';
-import { showList } from '../base/show.ts';
 import { layouts } from '../core/layouts.ts';
-import {
-  absentPublication,
-  desiredPublication,
-  type PublishedVolume,
-} from '../core/publication/desired.ts';
+import { absentPublication, desiredPublication } from '../core/publication/desired.ts';
 import { desiredGrowth } from '../core/publication/growth.ts';
 import type { PublicationStats } from '../core/publication/status.ts';
 import { isBlocked } from '../core/usable-vg.ts';
@@ -95,10 +90,9 @@ class NodeSide {
       targetPath,
       access: access.kind === 'block' ? { kind: 'block', zeroFirst } : access,
       isReadOnly: isReadOnly || request.readonly,
+      isExclusive,
     });
-    const wanted = orThrow(desired);
-    if (isExclusive) await this.#checkAlone(volume, wanted.targetPath);
-    settled(await this.#publisher.publish(wanted, signal));
+    settled(await this.#publisher.publish(orThrow(desired), signal));
     return {};
   }
 
@@ -123,13 +117,6 @@ class NodeSide {
       throw new OperationError('NotPublished', `${volumeId} is not shown at ${path}`);
     }
     return orThrow(stats);
-  }
-
-  async #checkAlone(volume: PublishedVolume, targetPath: string): Promise<void> {
-    const others = await this.#publisher.shownElsewhere(volume, targetPath);
-    if (others.length === 0) return;
-    const message = `${volume.name} is in use at ${showList(others)}, and was asked for alone`;
-    throw new OperationError('VolumeInUse', message);
   }
 }
 

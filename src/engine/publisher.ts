@@ -112,14 +112,6 @@ export class Publisher {
     });
   }
 
-  /** Paths at which a volume is shown beside the given one, whatever links lead to that. */
-  async shownElsewhere(volume: PublishedVolume, targetPath: string): Promise<readonly string[]> {
-    const { target } = await this.#eye.path(targetPath);
-    return (await this.nodeMounts())
-      .filter(({ owner, mountPoint }) => isMountOf(volume, owner) && mountPoint !== target.path)
-      .map(({ mountPoint }) => mountPoint);
-  }
-
   /** Everything on this node that shows a volume of LVM, ours or not. */
   nodeMounts(): Promise<readonly ObservedMount[]> {
     return this.#eye.volumeMounts();

@@ -10,6 +10,8 @@ export type PresentPublication = {
   readonly targetPath: string;
   readonly access: Access;
   readonly isReadOnly: boolean;
+  /** Nobody else may use it, not even at another path of this node. */
+  readonly isExclusive: boolean;
 };
 
 /** Nothing of the volume may be left at the path. What else is there is not ours to take away. */
@@ -47,16 +49,17 @@ export type PublicationRequest = {
     /** `fsType` '' is ext4. */
     | { readonly kind: 'mount'; readonly fsType: string; readonly flags: readonly string[] };
   readonly isReadOnly: boolean;
+  readonly isExclusive?: boolean;
 };
 
 export function desiredPublication(request: PublicationRequest): PresentPublication | Blocked {
-  const { volume, access } = request;
+  const { volume, access, isExclusive = false } = request;
   const targetPath = checkPath(request.targetPath);
   if (typeof targetPath !== 'string') return targetPath;
   if (access.kind === 'block') {
     const raw = { kind: 'block', zeroFirst: access.zeroFirst ?? false } as const;
     const { isReadOnly } = request;
-    return { presence: 'present', volume, targetPath, access: raw, isReadOnly };
+    return { presence: 'present', volume, targetPath, access: raw, isReadOnly, isExclusive };
   }
   const fsType = access.fsType === '' ? defaultFsType : access.fsType;
   if (!isFsType(fsType)) {
@@ -67,7 +70,7 @@ export function desiredPublication(request: PublicationRequest): PresentPublicat
   if ('kind' in mode) return mode;
   const mounted = { kind: 'mount', fsType, flags: mode.flags } as const;
   const { isReadOnly } = mode;
-  return { presence: 'present', volume, targetPath, access: mounted, isReadOnly };
+  return { presence: 'present', volume, targetPath, access: mounted, isReadOnly, isExclusive };
 }
 
 export function absentPublication(request: {

@@ -280,6 +280,12 @@ const rows: readonly Row[] = [
     seen({ tags: [tagOf('source', 's')] }, { fileSystem: fileSystem({ type: 'xfs' }) }),
     'make-directory',
   ],
+  [
+    'rests on what somebody has alone, whatever was bound from it',
+    wanted({ isExclusive: true }),
+    seen({}, { ...mounted, elsewhere: [mountOf({ mountPoint: '/b', isWhole: false })] }),
+    'rest',
+  ],
   // Raw devices.
   ['takes the mark of a raw volume away first', raw, seen(pending), 'clear-marks'],
   [

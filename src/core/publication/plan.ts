@@ -1,4 +1,5 @@
 import { blocked } from '../../base/failures.ts';
+import { showList } from '../../base/show.ts';
 import { permitFor } from '../permit.ts';
 import { pendingTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
@@ -27,6 +28,11 @@ export function planPublication(
   const top = observed.here.at(-1);
   if (top !== undefined && !isMountOf(desired.volume, top.owner)) {
     return blocked('TargetTaken', `${observed.target.path} already shows ${nameOf(top)}`);
+  }
+  const others = observed.elsewhere.map(({ mountPoint }) => mountPoint);
+  // Who has it already keeps it: kubelet binds parts of it elsewhere, and asks again.
+  if (desired.isExclusive && top === undefined && others.length > 0) {
+    return inUse(volume, `is in use at ${showList(others)}, and was asked for alone`);
   }
   const { access } = desired;
   if (access.kind === 'block') {

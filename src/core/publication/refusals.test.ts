@@ -179,6 +179,13 @@ const refusals: readonly Refusal[] = [
     /raw device at \/b/,
   ],
   [
+    'that is wanted alone and shown elsewhere',
+    wanted({ isExclusive: true }),
+    lvIs({}, { fileSystem: used, elsewhere: [mountOf({ mountPoint: '/b' })] }),
+    'VolumeInUse',
+    /in use at \/b, and was asked for alone/,
+  ],
+  [
     'that is mounted elsewhere, raw',
     raw,
     lvIs({}, { elsewhere: [mountOf({ mountPoint: '/b' })] }),
