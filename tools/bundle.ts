@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { limits } from '../src/base/limits.ts';
 
 /**
  * The shipped form: one CommonJS file. Bundled as ESM, `node:http` alone would cost 14 MB; and V8
@@ -8,6 +9,12 @@ import { build } from 'esbuild';
  *   node tools/bundle.ts build/quarry.cjs
  */
 const root = join(import.meta.dirname, '..');
+
+/** Threads are started with the first file operation: a later word would not be heard. */
+const banner = [
+  "require('node:v8').setFlagsFromString('--optimize-for-size');",
+  `process.env.UV_THREADPOOL_SIZE??='${limits.fileThreads}';`,
+].join('');
 
 export async function bundle(outfile: string): Promise<void> {
   await build({
@@ -22,7 +29,7 @@ export async function bundle(outfile: string): Promise<void> {
     minifySyntax: true,
     legalComments: 'none',
     logLevel: 'error',
-    banner: { js: "require('node:v8').setFlagsFromString('--optimize-for-size');" },
+    banner: { js: banner },
   });
 }
 

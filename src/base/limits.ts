@@ -51,6 +51,10 @@ export const limits = {
   zeroSliceBytes: 64n * GiB,
   /** A file or device that gives no answer for so long counts as failed. */
   fileTimeoutMs: 20_000,
+  /** A device that does not empty its cache for so long has failed. */
+  flushTimeoutMs: 120_000,
+  /** One dead device holds one of them for ever; each costs about 12 KiB. libuv has 4 by itself. */
+  fileThreads: 32,
   /** Linux takes no longer path. */
   pathLengthMax: 4095,
 

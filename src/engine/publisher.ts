@@ -89,6 +89,11 @@ export class Publisher {
     let found = findPublished(volume, known.host);
     if (isBlocked(found)) found = findPublished(volume, (await this.#engine.observe()).host);
     if (isBlocked(found)) return found;
+    // The report may be older than that: asking the file system would hang.
+    const device = await this.#eye.device(volume);
+    if (device?.isSuspended === true) {
+      return blocked('DeviceSuspended', `${device.path} is suspended: its I/O would hang`);
+    }
     const { target, here } = await this.#eye.path(path);
     const top = here.at(-1);
     if (top === undefined || !isMountOf(volume, top.owner)) {

@@ -2,23 +2,35 @@ import { constants } from 'node:fs';
 import { open, readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
+import { Patience } from './patience.ts';
 import { life, lifeKey, type RunOptions, startCommand } from './run.ts';
 
+export type HostOptions = RunOptions & { readonly flushTimeoutMs?: number };
+
 /** The door to this node: its programs, its block devices, its /proc. */
-export function realHost(options: RunOptions): Host {
+export function realHost(options: HostOptions): Host {
+  const patience = new Patience();
+  const { fileTimeoutMs, changeTimeoutMs } = limits;
+  const { flushTimeoutMs = limits.flushTimeoutMs } = options;
+  const soon = <T>(path: string, work: () => Promise<T>) => patience.run(path, fileTimeoutMs, work);
+  const flush = (device: string) => patience.run(device, flushTimeoutMs, () => flushDevice(device));
   return {
     start: (command, signal) => startCommand(command, options, signal),
     strays: findStrays,
-    exclusiveOpen,
+    exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
     links: findLinks,
-    readText: (path) => readFile(path, 'utf8'),
-    flush: async (devices) => void (await Promise.all(devices.map(flushDevice))),
-    inspect,
-    readBytes,
-    statFs,
-    changeFile,
+    readText: (path) => soon(path, () => readFile(path, 'utf8')),
+    flush: async (devices) =>
+      void (await Promise.all(
+        devices.map((device) => flush(device).catch((cause) => failed(device, cause))),
+      )),
+    inspect: (path) => soon(path, () => inspect(path)),
+    readBytes: (path, range) => soon(path, () => readBytes(path, range)),
+    statFs: (path) => soon(path, () => statFs(path)),
+    changeFile: (step) => patience.run(step.path, changeTimeoutMs, () => changeFile(step)),
   };
 }
 
@@ -42,17 +54,17 @@ async function exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown
 
 /** fsync of a block device empties its volatile cache; any open file of it will do. */
 async function flushDevice(device: string): Promise<void> {
+  const file = await open(device, constants.O_RDONLY);
   try {
-    const file = await open(device, constants.O_RDONLY);
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  } catch (cause) {
-    const message = `${device} cannot be flushed: ${(cause as Error).message}`;
-    throw new OperationError('DeviceFailed', message, { cause });
+    await file.sync();
+  } finally {
+    await file.close();
   }
+}
+
+function failed(device: string, cause: Error): never {
+  const message = `${device} cannot be flushed: ${cause.message}`;
+  throw new OperationError('DeviceFailed', message, { cause });
 }
 
 /** A host without udev has no such directory, and so no links. */

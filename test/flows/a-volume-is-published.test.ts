@@ -88,3 +88,13 @@ test('a file system is on the disk for good before the mark goes', async () => {
   assert.equal((await stage.publish(volume)).kind, 'settled');
   assert.deepEqual(marks, [true]);
 });
+
+test('nobody asks a suspended volume how full it is', async () => {
+  const stage = await ready();
+  const volume = await stage.make('db');
+  await stage.publish(volume);
+  stage.lv('db').isSuspended = true;
+  stage.host.statFs = () => assert.fail('this would hang');
+  const stats = await stage.run(stage.publisher.stats(volume, target));
+  assert.ok('code' in stats && stats.code === 'DeviceSuspended', JSON.stringify(stats));
+});
