@@ -32,7 +32,8 @@ test(`${count} random histories agree with real LVM`, { timeout: 3_600_000 }, as
     await prepare(guest);
     for (let from = batches.shift(); from !== undefined; from = batches.shift()) {
       const to = Math.min(count, from + batch - 1);
-      calls += await playIn(guest, from, to);
+      const played = await playIn(guest, from, to);
+      calls += played;
       done += to - from + 1;
       t.diagnostic(`${done} histories, ${calls} calls so far`);
     }
