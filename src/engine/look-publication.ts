@@ -50,6 +50,9 @@ export class PublicationEye {
       const top = index === found.length - 1 ? facts : undefined;
       here.push(mountOf(line, await this.#owner(line, top), top?.kind === 'device'));
     }
+    // What is below /dev was made by the kernel, and is not shown to anybody's pod.
+    const isBare = found.length === 0 && kind === 'device' && !path.startsWith('/dev/');
+    if (isBare) here.push(await this.#bareNode(facts));
     return { target: { path, kind, mode, sizeBytes }, here };
   }
 
@@ -139,6 +142,12 @@ export class PublicationEye {
     } catch (error) {
       return { kind: 'unknown', why: asOperationError(error).message };
     }
+  }
+
+  async #bareNode({ path, number }: PathFacts): Promise<ObservedMount> {
+    const node = { mountPoint: path, fsType: 'a device node', source: number, isNode: true };
+    const flags = { isWhole: false, isReadOnly: false, isFileSystemReadOnly: false };
+    return { ...node, ...flags, isBare: true, owner: await this.#ownerOf(number) };
   }
 
   /** Whose device a line is about. Only what is on top of a path can be asked through the path. */

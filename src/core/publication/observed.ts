@@ -4,7 +4,7 @@ import type { ObservedDevice, ObservedHost, Signatures } from '../observed.ts';
 /** What is at a path and on top of it. No program is run to see this. */
 export type ObservedPath = {
   readonly target: ObservedTarget;
-  /** Everything mounted at the path, the lowest first: mounts can be stacked. */
+  /** Everything shown at the path, the lowest first: mounts can be stacked. */
   readonly here: readonly ObservedMount[];
 };
 
@@ -72,6 +72,8 @@ export type ObservedMount = {
   readonly isFileSystemReadOnly: boolean;
   /** A device node bound over a file: the raw device is shown. */
   readonly isNode: boolean;
+  /** The node was made at the path itself, as TopoLVM does: nothing is mounted there. */
+  readonly isBare?: true;
   readonly owner: MountOwner;
 };
 

@@ -315,6 +315,12 @@ const rows: readonly Row[] = [
   ['makes the file', raw, seen(), 'make-file'],
   ['binds the node', raw, seen({}, { target: { ...directory, kind: 'file' } }), 'bind'],
   ['rests when the node is there', raw, seen({}, shown), 'rest'],
+  [
+    'rests on a node that TopoLVM made',
+    raw,
+    seen({}, { ...shown, here: [nodeOf({ isBare: true })] }),
+    'rest',
+  ],
   ['takes a mark away that is left', raw, seen(pending, shown), 'clear-marks'],
   [
     'shows a raw device at a second path',

@@ -33,6 +33,16 @@ const steps: readonly (readonly [string, Partial<ObservedRemoval>, string])[] = 
     { ...at('unreadable'), here: [mountOf({ owner: { kind: 'gone' } })] },
     'unmount',
   ],
+  [
+    'a node that TopoLVM made is removed',
+    { ...at('device'), here: [nodeOf({ isBare: true })] },
+    'remove-file',
+  ],
+  [
+    'one whose device is gone, too',
+    { ...at('device'), here: [nodeOf({ isBare: true, owner: { kind: 'gone' } })] },
+    'remove-file',
+  ],
   ['an empty directory goes', at('directory'), 'remove-directory'],
   ['an empty file goes', at('file'), 'remove-file'],
   ['a node of old TopoLVM goes last', { legacyNode: '/dev/topolvm/v1' }, 'remove-file'],
@@ -54,6 +64,11 @@ const refusals: readonly (readonly [string, Partial<ObservedRemoval>, RegExp])[]
     'a mount of somebody else',
     { here: [mountOf({ owner: other, source: 'tmpfs' })] },
     /tmpfs .*not v1/,
+  ],
+  [
+    'a node of somebody else',
+    { ...at('device'), here: [nodeOf({ isBare: true, owner: other })] },
+    /not v1/,
   ],
   ['ours under another', { here: [mountOf(), mountOf({ owner: other })] }, /not v1/],
   ['a file with something in it', at('file', 1n), /something in it/],

@@ -18,7 +18,8 @@ export function planUnpublication(
   if (top !== undefined) {
     // Behind a mount whose device is gone is nobody's data.
     const mayGo = top.owner.kind === 'gone' || isMountOf(desired.volume, top.owner);
-    if (mayGo) return act({ kind: 'unmount', path: target.path });
+    const kind = top.isBare === true ? 'remove-file' : 'unmount';
+    if (mayGo) return act({ kind, path: target.path });
     const message = `${target.path} shows ${nameOf(top)}, which is not ${desired.volume.name}`;
     return blocked('TargetTaken', message);
   }
