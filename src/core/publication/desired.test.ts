@@ -29,6 +29,13 @@ const flags: readonly (readonly [given: readonly string[], kept: readonly string
   [['rw', 'discard'], ['discard'], false],
   [['ro'], [], true],
   [['nodev,ro'], ['nodev'], true],
+  [['ro=recursive'], [], true],
+  [['rw=vfs', 'noatime'], ['noatime'], false],
+  [
+    ['data=ordered', 'x-systemd.a', 'X-mount.mkdir'],
+    ['data=ordered', 'x-systemd.a', 'X-mount.mkdir'],
+    false,
+  ],
   [['context="a:b:c:s0:c1,c2"', 'ro'], ['context="a:b:c:s0:c1,c2"'], true],
 ];
 
@@ -60,7 +67,23 @@ const bad: readonly (readonly [string, Partial<PublicationRequest>, FailureCode,
     /"bind"/,
   ],
   ['remounting', mount('', 'remount'), 'InvalidMountOptions', /remount/],
-  ['a loop device', mount('', 'loop=/dev/loop0'), 'InvalidMountOptions', /loop/],
+  ...[
+    ...['loop', 'loop=/dev/loop0', 'offset=4096', 'sizelimit=1m', 'encryption=aes'],
+    ...['X-mount.subdir=x', 'x-mount.subdir=x', 'make-shared', 'make-rprivate', 'bind=x'],
+    ...['remount=x', 'verity.hashdevice=/dev/x', ' offset = 1'],
+  ].map((flag): (typeof bad)[number] => [
+    `the flag ${flag}`,
+    mount('', 'noatime', flag),
+    'InvalidMountOptions',
+    /another kind of mount/,
+  ]),
+  ['ro=vfs and rw=vfs', mount('', 'ro=vfs', 'rw=vfs'), 'InvalidMountOptions', /"rw=vfs"/],
+  [
+    'rw=vfs when it is wanted read-only',
+    { ...mount('', 'rw=vfs'), isReadOnly: true },
+    'InvalidMountOptions',
+    /"rw=vfs"/,
+  ],
   ['a relative path', { targetPath: 'a/b' }, 'InvalidTargetPath', /"a\/b"/],
   ['an empty path', { targetPath: '' }, 'InvalidTargetPath', /""/],
   ['the root', { targetPath: '//' }, 'InvalidTargetPath', /"\/\/"/],

@@ -96,8 +96,11 @@ export function checkPath(path: string): string | Blocked {
 
 /** These would make something else of the mount than a volume at its path. */
 const operations: ReadonlySet<string> = new Set([
-  ...['bind', 'rbind', 'move', 'remount', 'loop', 'rw', 'ro'],
+  ...['bind', 'rbind', 'move', 'remount', 'x-mount.subdir'],
+  // Any of these puts a device of its own between the volume and the mount.
+  ...['loop', 'offset', 'sizelimit', 'encryption'],
 ]);
+const operationStarts = ['make-', 'verity.'] as const;
 
 type MountMode = { readonly flags: readonly string[]; readonly isReadOnly: boolean };
 
@@ -105,12 +108,24 @@ function mountMode(given: readonly string[], wantsReadOnly: boolean): MountMode 
   const bad = given.find(unprintable);
   if (bad !== undefined) return badFlag(bad, 'it has characters that no option has');
   const flags = given.flatMap(splitFlags);
-  const isReadOnly = wantsReadOnly || flags.includes('ro');
-  if (isReadOnly && flags.includes('rw')) return badFlag('rw', 'the volume is wanted read-only');
-  const others = flags.filter((flag) => flag !== 'ro' && flag !== 'rw');
-  const operation = others.find((flag) => operations.has(flag) || flag.startsWith('loop='));
+  const isReadOnly = wantsReadOnly || flags.some((flag) => keyOf(flag) === 'ro');
+  const writable = flags.find((flag) => keyOf(flag) === 'rw');
+  if (isReadOnly && writable !== undefined) {
+    return badFlag(writable, 'the volume is wanted read-only');
+  }
+  const others = flags.filter((flag) => !['ro', 'rw'].includes(keyOf(flag)));
+  const operation = others.find((flag) => isOperation(keyOf(flag)));
   if (operation !== undefined) return badFlag(operation, 'it makes another kind of mount');
   return { flags: [...new Set(others)], isReadOnly };
+}
+
+/** mount takes values for words that stand alone otherwise, such as `ro=recursive`. */
+function keyOf(flag: string): string {
+  return (flag.split('=', 1)[0] ?? '').trim().toLowerCase();
+}
+
+function isOperation(key: string): boolean {
+  return operations.has(key) || operationStarts.some((start) => key.startsWith(start));
 }
 
 /** Commas separate options, except between quotes: an SELinux context may have some. */
