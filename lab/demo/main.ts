@@ -49,10 +49,10 @@ async function onNode(guest: Guest): Promise<void> {
   await timed('a striped volume', () =>
     quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi'),
   );
-  await guest.sh('echo -n precious > /mnt/db/file && sync');
+  await say(guest, 'echo -n monday > /mnt/db/file && sync');
   await timed('a snapshot of db, and a volume of what it holds', async () => {
     const { output } = await quarry(guest, 'volume', 'snapshot', 'db-monday', 'db');
-    await guest.sh('echo -n spoiled! > /mnt/db/file && sync');
+    await say(guest, 'echo -n tuesday > /mnt/db/file && sync');
     const id = /([0-9a-f-]{36})\)/.exec(output)?.[1] ?? '';
     await quarry(guest, 'volume', 'clone', 'db-restored', id);
     await quarry(guest, 'volume', 'publish', 'db-restored', '/mnt/restored');
@@ -75,8 +75,9 @@ async function onNode(guest: Guest): Promise<void> {
     await quarry(guest, 'volume', 'publish', 'db-restored', '/mnt/restored');
     await quarry(guest, 'volume', 'list');
   });
-  await expectContent(guest, '/mnt/db/file', 'spoiled!');
-  await expectContent(guest, '/mnt/restored/file', 'precious');
+  await expectContent(guest, '/mnt/db/file', 'tuesday');
+  await expectContent(guest, '/mnt/restored/file', 'monday');
+  console.log('db has what was written last, db-restored what the snapshot held.');
   console.log(await guest.sh('df --human-readable /mnt/db /mnt/restored'));
   await timed('quarry status', () => quarry(guest, 'status'));
   await untouched(guest);
@@ -86,6 +87,7 @@ async function onNode(guest: Guest): Promise<void> {
 async function startDriver(guest: Guest): Promise<void> {
   const file = readFileSync(join(import.meta.dirname, 'lvmd.yaml'), 'utf8');
   await guest.sh('mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml', { stdin: file });
+  console.log(`$ cat /etc/topolvm/lvmd.yaml\n${file}\n$ quarry standalone &`);
   await guest.sh('/quarry/bin/quarry standalone > /var/log/quarry.log 2>&1 &');
   await guest.sh(`for i in $(seq 150); do
       test -S /run/topolvm/csi-topolvm.sock && exit 0; sleep 0.2
@@ -96,12 +98,13 @@ async function prepare(guest: Guest): Promise<void> {
   const foreign = await guest.devicePath('foreign');
   await guest.sh(`mkfs.xfs -q ${foreign} && mkfs.ext4 -q ${await guest.devicePath('mounted')}`);
   await prepareMount(guest);
+  await guest.sh('echo -n mine > /srv/mine && sync');
 }
 
 /** What a boot does on a real node: its system disk is mounted. */
 async function prepareMount(guest: Guest): Promise<void> {
   const mounted = await guest.devicePath('mounted');
-  await guest.sh(`mkdir -p /srv && mount ${mounted} /srv && touch /srv/mine`);
+  await guest.sh(`mkdir -p /srv && mount ${mounted} /srv`);
   const template = readFileSync(join(import.meta.dirname, 'node.yaml'), 'utf8');
   const file = template
     .replace('EMPTY_ONE', await guest.devicePath('one'))
@@ -130,6 +133,12 @@ async function run(guest: Guest, args: readonly string[]) {
   return { exitCode: result.exitCode, output };
 }
 
+/** A command of somebody who uses the volumes. */
+async function say(guest: Guest, command: string): Promise<void> {
+  console.log(`$ ${command}`);
+  await guest.sh(command);
+}
+
 async function expectContent(guest: Guest, path: string, wanted: string): Promise<void> {
   const found = await guest.sh(`cat ${path}`);
   console.log(`${path} holds "${found}"`);
@@ -138,7 +147,8 @@ async function expectContent(guest: Guest, path: string, wanted: string): Promis
 
 async function untouched(guest: Guest): Promise<void> {
   const foreign = await guest.devicePath('foreign');
-  await guest.sh(`test -e /srv/mine && test "$(blkid -p -s TYPE -o value ${foreign})" = xfs`);
+  await expectContent(guest, '/srv/mine', 'mine');
+  await guest.sh(`test "$(blkid -p -s TYPE -o value ${foreign})" = xfs`);
   console.log('The mounted disk and the foreign file system are as they were.');
 }
 

@@ -13,7 +13,7 @@ export const failures = {
     'INVALID_ARGUMENT',
     'after-change',
     'user',
-    'Correct the named field and apply again.',
+    'Correct what is named and try again.',
   ),
   InvalidLayout: row(
     'INVALID_ARGUMENT',

@@ -22,10 +22,11 @@ const usage = `quarry: LVM storage on this host
   quarry volume create NAME --size 10Gi [--class CLASS] [--block]
   quarry volume expand NAME --size 20Gi
   quarry volume snapshot NAME SOURCE
-  quarry volume clone NAME SOURCE [--size 20Gi]
+  quarry volume clone NAME SOURCE [--size 20Gi] [--class CLASS]
+                                      SOURCE: a volume, or the ID of a snapshot
   quarry volume publish NAME PATH [--fs ext4] [--block]
   quarry volume unpublish NAME PATH
-  quarry volume delete NAME
+  quarry volume delete NAME           a snapshot by its ID, which list shows
 
   --socket PATH      the driver's socket (default /run/topolvm/csi-topolvm.sock)
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
@@ -86,6 +87,10 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
   if (command === 'forget') {
     await forget(values.state, known, rest);
     return exitCodes.done;
+  }
+  const [stray] = rest;
+  if (stray !== undefined) {
+    throw new UsageError(`${command} takes no ${stray}: name the node file with --file ${stray}`);
   }
   const context = makeContext(environment, values);
   const desired = await readNodeFile(values.file, known);

@@ -18,6 +18,9 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw invalid(`${path} is missing: write it, or name another with --file`, error);
+    }
     throw invalid(`${path} cannot be read: ${(error as Error).message}`, error);
   }
 }

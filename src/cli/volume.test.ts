@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { serve } from '../../test/world/sockets.ts';
-import { ControllerDefinition, NodeDefinition } from '../csi/generated/csi.ts';
+import { ControllerDefinition, IdentityDefinition, NodeDefinition } from '../csi/generated/csi.ts';
 import { type Handlers, service, unimplemented } from '../csi/service.ts';
 import { StatusError } from '../csi/status.ts';
 import { type VolumeFlags, volume } from './volume.ts';
@@ -10,12 +10,14 @@ type Controller = Handlers<typeof ControllerDefinition>;
 type Node = Handlers<typeof NodeDefinition>;
 
 const GiB = 1024n ** 3n;
+/** A driver may have any name; its keys go by that. */
+const domain = 'lvm.example.com';
 const db = {
   volumeId: 'id-1',
   capacityBytes: GiB,
   volumeContext: new Map([
-    ['topolvm.io/name', 'db'],
-    ['topolvm.io/device-class', 'fast'],
+    [`${domain}/name`, 'db'],
+    [`${domain}/device-class`, 'fast'],
   ]),
   accessibleTopology: [],
 };
@@ -52,7 +54,17 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
     nodePublishVolume: note('publish', {}),
     nodeUnpublishVolume: note('unpublish', {}),
   } as Node;
-  const services = [service(ControllerDefinition, controller), service(NodeDefinition, node)];
+  const identity = service(IdentityDefinition, {
+    getPluginInfo: () =>
+      Promise.resolve({ name: domain, vendorVersion: '0', manifest: new Map<string, string>() }),
+    getPluginCapabilities: unimplemented,
+    probe: unimplemented,
+  });
+  const services = [
+    identity,
+    service(ControllerDefinition, controller),
+    service(NodeDefinition, node),
+  ];
   return { socket: (await serve(t, services)).path, asked };
 }
 
@@ -86,7 +98,7 @@ test('create asks for the size and the class, and tells the id', async (t) => {
   const { name, capacityRange, parameters } = requestOf(asked);
   assert.equal(name, 'web');
   assert.deepEqual(capacityRange, { requiredBytes: (3n * GiB) / 2n, limitBytes: 0n });
-  assert.deepEqual(parameters, new Map([['topolvm.io/device-class', 'fast']]));
+  assert.deepEqual(parameters, new Map([[`${domain}/device-class`, 'fast']]));
 });
 
 test('a clone has the size and the class of its source unless told otherwise', async (t) => {
@@ -94,7 +106,7 @@ test('a clone has the size and the class of its source unless told otherwise', a
   await run(socket, 'clone web db');
   const { capacityRange, parameters, volumeContentSource } = requestOf(asked);
   assert.deepEqual(capacityRange, { requiredBytes: GiB, limitBytes: 0n });
-  assert.deepEqual(parameters, new Map([['topolvm.io/device-class', 'fast']]));
+  assert.deepEqual(parameters, new Map([[`${domain}/device-class`, 'fast']]));
   assert.deepEqual(volumeContentSource, { type: { $case: 'volume', value: { volumeId: 'id-1' } } });
   await run(socket, 'clone web id-2');
   const type = { $case: 'snapshot', value: { snapshotId: 'id-2' } };
@@ -144,5 +156,5 @@ test('what the driver refuses is printed, and the exit code says if trying again
 test('without a driver the hint says what to start', async () => {
   const { code, text } = await run('/run/quarry-nobody.sock', 'list');
   assert.equal(code, 75);
-  assert.match(text, /quarry standalone.*\/run\/quarry-nobody\.sock/);
+  assert.match(text, /nothing answers on \/run\/quarry-nobody\.sock\n.*quarry standalone/);
 });

@@ -5,6 +5,7 @@ import { showBytes } from '../base/show.ts';
 import { type Patience, type Result, SocketClient } from '../csi/client.ts';
 import {
   ControllerDefinition,
+  IdentityDefinition,
   type ListSnapshotsResponse_Entry,
   type ListVolumesResponse_Entry,
   VolumeCapability_AccessMode_Mode as Mode,
@@ -38,12 +39,10 @@ export async function volume(
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error;
-    const isAway =
-      error.code === 'UNAVAILABLE' && /connect|ENOENT|ECONNREFUSED/.test(error.message);
-    const hint = isAway
-      ? ` Is \`quarry standalone\` running, with its socket at ${flags.socket}?`
-      : '';
-    environment.warn(`quarry: ${error.code}: ${error.message}${hint}`);
+    if (/^No connection established/.test(error.message)) {
+      environment.warn(`quarry: nothing answers on ${flags.socket}`);
+      environment.warn('quarry: start `quarry standalone`, or name its socket with --socket');
+    } else environment.warn(`quarry: ${error.code}: ${error.message}`);
     return retried.has(error.code) ? exitCodes.retryLater : exitCodes.failed;
   } finally {
     client.close();
@@ -66,6 +65,7 @@ class VolumeCommands {
   readonly #client: SocketClient;
   readonly #environment: Environment;
   readonly #flags: VolumeFlags;
+  #domain = '';
 
   constructor(client: SocketClient, environment: Environment, flags: VolumeFlags) {
     this.#client = client;
@@ -73,24 +73,39 @@ class VolumeCommands {
     this.#flags = flags;
   }
 
-  async run([verb, name, other]: readonly string[]): Promise<void> {
+  async run(args: readonly string[]): Promise<void> {
+    const work = this.#workOf(args);
+    // Its keys begin with the name of the driver, whatever that is.
+    const info = await this.#client.call(IdentityDefinition, 'getPluginInfo', {}, patience);
+    this.#domain = answer(info).name;
+    await work();
+  }
+
+  /** What is wrong with the call itself is told before anybody is asked. */
+  #workOf([verb, name, other]: readonly string[]): () => Promise<void> {
     switch (verb) {
       case 'list':
-        return this.#list();
+        return () => this.#list();
       case 'create':
-        return this.#create(needed(name, 'a name'), undefined);
+        return this.#creation(needed(name, 'a name'), undefined);
       case 'clone':
-        return this.#create(needed(name, 'a name'), needed(other, 'a source'));
+        return this.#creation(needed(name, 'a name'), needed(other, 'a source'));
       case 'expand':
-        return this.#expand(needed(name, 'a name'));
-      case 'snapshot':
-        return this.#snapshot(needed(name, 'a name'), needed(other, 'a source volume'));
-      case 'delete':
-        return this.#delete(needed(name, 'a name'));
+        return this.#expansion(needed(name, 'a name'));
+      case 'snapshot': {
+        const source = needed(other, 'a source volume');
+        return () => this.#snapshot(needed(name, 'a name'), source);
+      }
+      case 'delete': {
+        const what = needed(name, 'a name');
+        return () => this.#delete(what);
+      }
       case 'publish':
-        return this.#publish(needed(name, 'a name'), needed(other, 'a path'));
-      case 'unpublish':
-        return this.#unpublish(needed(name, 'a name'), needed(other, 'a path'));
+      case 'unpublish': {
+        const path = needed(other, 'a path');
+        const what = needed(name, 'a name');
+        return () => (verb === 'publish' ? this.#publish(what, path) : this.#unpublish(what, path));
+      }
       default:
         throw new UsageError(`volume knows ${verbs.join(', ')}; not ${verb ?? 'nothing'}`);
     }
@@ -101,7 +116,7 @@ class VolumeCommands {
       ...(await this.#volumes()).map(({ volume, status }) => {
         const source = volume?.contentSource?.type?.value ?? {};
         return [
-          ...[contextOf(volume, 'name'), 'volume', contextOf(volume, 'device-class')],
+          ...[this.#contextOf(volume, 'name'), 'volume', this.#contextOf(volume, 'device-class')],
           ...[
             showSize(volume?.capacityBytes ?? 0n),
             Object.values(source).join(''),
@@ -124,24 +139,35 @@ class VolumeCommands {
     );
   }
 
-  async #create(name: string, source: string | undefined): Promise<void> {
-    const { className, size } = this.#flags;
+  #creation(name: string, source: string | undefined): () => Promise<void> {
+    const { size } = this.#flags;
+    const asked = size === undefined && source !== undefined ? undefined : this.#size();
+    return () => this.#create(name, source, asked);
+  }
+
+  async #create(name: string, source: string | undefined, asked: bigint | undefined) {
+    const { className } = this.#flags;
     const from = source === undefined ? undefined : await this.#source(source);
-    const requiredBytes = size === undefined && from !== undefined ? from.sizeBytes : this.#size();
+    const requiredBytes = asked ?? from?.sizeBytes ?? 0n;
     const { volume } = await this.#controller('createVolume', {
       name,
       capacityRange: { requiredBytes },
       volumeCapabilities: [this.#capability()],
-      parameters: new Map([[`${domain}/device-class`, from?.className ?? className]]),
+      parameters: new Map([[`${this.#domain}/device-class`, from?.className ?? className]]),
       ...(from === undefined ? {} : { volumeContentSource: { type: from.type } }),
     });
     const verb = from === undefined ? 'created' : 'cloned';
     this.#print(`${verb} ${name} (${showSize(volume?.capacityBytes ?? 0n)}, ${volume?.volumeId})`);
   }
 
-  async #expand(name: string): Promise<void> {
+  #expansion(name: string): () => Promise<void> {
+    const requiredBytes = this.#size();
+    return () => this.#expand(name, requiredBytes);
+  }
+
+  async #expand(name: string, requiredBytes: bigint): Promise<void> {
+    const capacityRange = { requiredBytes };
     const volumeId = await this.#volumeId(name);
-    const capacityRange = { requiredBytes: this.#size() };
     const volumeCapability = this.#capability();
     const request = { volumeId, capacityRange, volumeCapability };
     const { capacityBytes } = await this.#controller('controllerExpandVolume', request);
@@ -162,7 +188,9 @@ class VolumeCommands {
       await this.#controller('deleteSnapshot', { snapshotId: name });
     } else {
       const found = await this.#find(name);
-      if (found === undefined) return this.#print(`${name} does not exist`);
+      if (found === undefined) {
+        return this.#print(`there is no volume ${name}; a snapshot is named by its ID`);
+      }
       await this.#controller('deleteVolume', { volumeId: found.volume?.volumeId ?? '' });
     }
     this.#print(`deleted ${name}`);
@@ -193,7 +221,7 @@ class VolumeCommands {
 
   async #find(name: string): Promise<ListVolumesResponse_Entry | undefined> {
     const all = await this.#volumes();
-    const byName = all.filter(({ volume }) => contextOf(volume, 'name') === name);
+    const byName = all.filter(({ volume }) => this.#contextOf(volume, 'name') === name);
     return byName[0] ?? all.find(({ volume }) => volume?.volumeId === name);
   }
 
@@ -208,13 +236,16 @@ class VolumeCommands {
     const found = (await this.#find(name))?.volume;
     if (found !== undefined) {
       const type = { $case: 'volume', value: { volumeId: found.volumeId } } as const;
-      const className = contextOf(found, 'device-class');
+      const className = this.#contextOf(found, 'device-class');
       return { type, className, sizeBytes: found.capacityBytes };
     }
     const entries = await this.#snapshots();
     const snapshot = entries.find((entry) => entry.snapshot?.snapshotId === name)?.snapshot;
     if (snapshot === undefined) {
-      throw new OperationError('SourceNotFound', `there is no volume or snapshot ${name}`);
+      throw new OperationError(
+        'SourceNotFound',
+        `there is no volume ${name}, and no snapshot with this ID`,
+      );
     }
     const type = { $case: 'snapshot', value: { snapshotId: snapshot.snapshotId } } as const;
     return { type, className: this.#flags.className, sizeBytes: snapshot.sizeBytes };
@@ -222,6 +253,13 @@ class VolumeCommands {
 
   async #controller<K extends keyof Methods>(method: K, request: PartialOf<Methods[K]>) {
     return answer(await this.#client.call(ControllerDefinition, method, request, patience));
+  }
+
+  #contextOf(
+    volume: { readonly volumeContext: ReadonlyMap<string, string> } | undefined,
+    key: string,
+  ): string {
+    return volume?.volumeContext.get(`${this.#domain}/${key}`) ?? '';
   }
 
   #capability() {
@@ -251,18 +289,8 @@ const verbs = [
   ...['list', 'create', 'expand', 'delete', 'snapshot', 'clone', 'publish', 'unpublish'],
 ];
 
-/** Whatever the driver is called: these keys are how this command and the driver talk. */
-const domain = 'topolvm.io';
-
 function showSize(value: bigint): string {
   return showBytes(bytes(value));
-}
-
-function contextOf(
-  volume: { readonly volumeContext: ReadonlyMap<string, string> } | undefined,
-  key: string,
-): string {
-  return volume?.volumeContext.get(`${domain}/${key}`) ?? '';
 }
 
 function answer<T>(result: Result<T>): T {

@@ -107,8 +107,8 @@ export const mutants: readonly Mutant[] = [
   one(
     'the owner is not written',
     'src/core/volume/desired.ts',
-    'tags: [ownerTag, pendingTag,',
-    'tags: [pendingTag,',
+    'const marks = [ownerTag, ...pending,',
+    'const marks = [...pending,',
   ),
   one(
     'a copy is declared complete half-way',
@@ -116,7 +116,12 @@ export const mutants: readonly Mutant[] = [
     'if (left <= 0n) {',
     'if (left <= frozen.sizeBytes / 2n) {',
   ),
-  one('a copy is not marked as unfinished', clone, '[...desired.tags, copyingTag]', 'desired.tags'),
+  one(
+    'a copy is not marked as unfinished',
+    clone,
+    '[...tagsFor(desired, source), copyingTag]',
+    'desired.tags',
+  ),
   one(
     'the source is copied while it lives',
     clone,
@@ -138,8 +143,8 @@ export const mutants: readonly Mutant[] = [
   one(
     'a clone is read-only',
     clone,
-    'return next({ ...decision.step, isReadOnly: false });',
-    'return next({ ...decision.step, isReadOnly: true });',
+    'return next({ ...decision.step, isReadOnly: false, tags });',
+    'return next({ ...decision.step, isReadOnly: true, tags });',
   ),
   one(
     'an overflowed snapshot is as good as any',
