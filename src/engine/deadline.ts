@@ -1,4 +1,5 @@
-import type { Clock, Signal } from './ports.ts';
+import { Alarm } from './alarm.ts';
+import type { Clock } from './ports.ts';
 
 /** The answer of some work, or a failure when it takes too long. The work itself goes on. */
 export async function within<T>(
@@ -16,24 +17,5 @@ export async function within<T>(
     alarm.ring();
     // Nobody waits for it any more when it fails in the end.
     work.catch(() => undefined);
-  }
-}
-
-/** Ends a sleep that nobody needs any more: without it every look would leave a timer behind. */
-class Alarm implements Signal {
-  aborted = false;
-  readonly #listeners = new Set<() => void>();
-
-  ring(): void {
-    this.aborted = true;
-    for (const listener of this.#listeners) listener();
-  }
-
-  addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener);
   }
 }

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import type { ObservedHost } from '../core/observed.ts';
+import { Alarm } from './alarm.ts';
 import { observeHost } from './look.ts';
 import type { Clock, Host, Signal } from './ports.ts';
 
@@ -125,24 +126,5 @@ export class HostModel {
     } finally {
       this.#running = undefined;
     }
-  }
-}
-
-/** Ends a sleep early and leaves nothing behind: a race would let every hint leak a sleep. */
-class Alarm implements Signal {
-  aborted = false;
-  readonly #listeners = new Set<() => void>();
-
-  ring(): void {
-    this.aborted = true;
-    for (const listener of this.#listeners) listener();
-  }
-
-  addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener);
   }
 }

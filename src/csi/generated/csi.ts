@@ -4,7 +4,6 @@
 //   protoc               unknown
 // source: csi.proto
 
-/* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "./google/protobuf/timestamp.ts";
 import { BoolValue, Int64Value } from "./google/protobuf/wrappers.ts";

@@ -4,7 +4,6 @@
 //   protoc               unknown
 // source: registration.proto
 
-/* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export const protobufPackage = "pluginregistration";

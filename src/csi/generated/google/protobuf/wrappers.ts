@@ -4,7 +4,6 @@
 //   protoc               unknown
 // source: google/protobuf/wrappers.proto
 
-/* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export const protobufPackage = "google.protobuf";
