@@ -56,8 +56,9 @@ export type CreateSnapshot = {
 export class Volumes {
   readonly #parts: VolumesParts;
   readonly #turns = new Turns();
-  /** Names whose last request failed without telling what became of it. */
-  readonly #doubtful = new Set<string>();
+  /** Requests that failed without telling what became of them, and how many a look came after. */
+  #failures = 0;
+  #failuresSeen = 0;
 
   constructor(parts: VolumesParts) {
     this.#parts = parts;
@@ -100,7 +101,7 @@ export class Volumes {
   }
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
-    return this.#making(`volume ${request.name}`, () => this.#create(request), signal);
+    return this.#turns.run(`volume ${request.name}`, () => this.#create(request), signal);
   }
 
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
@@ -108,7 +109,7 @@ export class Volumes {
   }
 
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
-    return this.#making(`snapshot ${request.name}`, () => this.#snapshot(request), signal);
+    return this.#turns.run(`snapshot ${request.name}`, () => this.#snapshot(request), signal);
   }
 
   remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
@@ -149,21 +150,6 @@ export class Volumes {
       classes.find(({ vg }) => vg === record.vg.name) ??
       findDeviceClass(classes, record.className ?? '')
     );
-  }
-
-  /** Requests of one name come one after another, and the next one knows how the last one ended. */
-  #making<T>(key: string, work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
-    const noted = async () => {
-      try {
-        const made = await work();
-        this.#doubtful.delete(key);
-        return made;
-      } catch (error) {
-        this.#doubtful.add(key);
-        throw error;
-      }
-    };
-    return this.#turns.run(key, noted, signal);
   }
 
   async #create(request: CreateVolume): Promise<VolumeRecord> {
@@ -326,15 +312,28 @@ export class Volumes {
   }
 
   async #bring(task: Task<VolumeStatus>): Promise<VolumeRecord> {
-    const { name } = settled(await this.#parts.engine.submit(task));
+    const { name } = settled(await this.#submit(task));
     const record = (await this.records()).find(({ id }) => id === name);
     if (record !== undefined) return record;
     throw new OperationError('VolumeLost', `${name} was made, and somebody removed it at once`);
   }
 
+  async #submit(task: Task<VolumeStatus>) {
+    try {
+      return await this.#parts.engine.submit(task);
+    } catch (error) {
+      this.#failures += 1;
+      throw error;
+    }
+  }
+
   async #named(kind: VolumeRecord['kind'], name: string): Promise<VolumeRecord | undefined> {
     // What was made when the look after it failed is in no report that we have.
-    if (this.#doubtful.has(`${kind} ${name}`)) await this.#parts.engine.observe();
+    const count = this.#failures;
+    if (this.#failuresSeen < count) {
+      await this.#parts.engine.observe();
+      this.#failuresSeen = Math.max(this.#failuresSeen, count);
+    }
     return (await this.records()).find((record) => record.name === name && record.kind === kind);
   }
 
