@@ -1,3 +1,4 @@
+import manifest from '../package.json' with { type: 'json' };
 import { runStandalone } from './agent/command.ts';
 import { runCli } from './cli/cli.ts';
 
@@ -7,6 +8,7 @@ const print = (stream: NodeJS.WriteStream) => (text: string) => stream.write(`${
 const environment = {
   // sbin is not on every caller's PATH, but that is where lvm lives.
   path: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin`,
+  version: manifest.version,
   print: print(process.stdout),
   warn: print(process.stderr),
 };

@@ -27,3 +27,15 @@ test('a flag that nobody knows is refused, and nothing needs one', () => {
   });
   assert.equal(standaloneArguments([]).config, '/etc/topolvm/lvmd.yaml');
 });
+
+test('the flags of the other commands are understood in either spelling', () => {
+  for (const argv of [
+    ['--socket', '/run/a', '--state', '/var/b'],
+    ['--socket=/run/a', '--state=/var/b'],
+    ['--csi-socket', '/run/a', '--state-dir=/var/b'],
+  ]) {
+    const { 'csi-socket': socket, 'state-dir': state } = standaloneArguments(argv);
+    assert.deepEqual([socket, state], ['/run/a', '/var/b']);
+  }
+  assert.throws(() => standaloneArguments(['--sockets', 'x']));
+});

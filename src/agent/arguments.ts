@@ -5,11 +5,14 @@ export const usage = `quarry standalone: the CSI driver on this host, without a 
 
   --config FILE           lvmd.yaml (default /etc/topolvm/lvmd.yaml)
   --state-dir DIR         what must outlive a restart (default /var/lib/quarry)
-  --csi-socket PATH       (default /run/topolvm/csi-topolvm.sock)
+  --csi-socket PATH       where CSI is served (default /run/topolvm/csi-topolvm.sock)
   --metrics-address ADDR  metrics and probes over HTTP; 0 for none (default :8080)
   --node-id NAME          (default: the host's name)
   --driver-name NAME      (default topolvm.io)
   --nsenter               run programs in the namespaces of process 1 (inside a container)
+  --version               the version, and nothing else
+
+Other spellings of --state-dir and --csi-socket are --state and --socket.
 `;
 
 export type StandaloneArguments = ReturnType<typeof standaloneArguments>;
@@ -17,7 +20,7 @@ export type StandaloneArguments = ReturnType<typeof standaloneArguments>;
 export function standaloneArguments(argv: readonly string[]) {
   const { kept, ignored } = withoutOldFlags(argv);
   const { values } = parseArgs({
-    args: [...kept],
+    args: kept.map(inOneSpelling),
     options: {
       config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
       'state-dir': { type: 'string', default: '/var/lib/quarry' },
@@ -26,10 +29,16 @@ export function standaloneArguments(argv: readonly string[]) {
       'node-id': { type: 'string', default: hostname() },
       'driver-name': { type: 'string', default: 'topolvm.io' },
       nsenter: { type: 'boolean', default: false },
+      version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   return { ...values, ignored };
+}
+
+/** Flags that go by two names, here and in `cli/`: whoever knows one need not learn the other. */
+function inOneSpelling(word: string): string {
+  return word.replace(/^--socket(?==|$)/, '--csi-socket').replace(/^--state(?==|$)/, '--state-dir');
 }
 
 /**

@@ -4,14 +4,18 @@ import { startStandalone } from './standalone.ts';
 
 export type Environment = {
   readonly path: string;
+  readonly version: string;
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
 };
 
 const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
 
-/** What was asked for cannot be understood, or the configuration cannot be used. */
-const unusable = 2;
+/**
+ * As those of every other command, see docs/guides/standalone.md. `unusable`: what was asked for
+ * cannot be understood, or the configuration cannot be used.
+ */
+const exitCodes = { stopped: 0, failed: 1, unusable: 2, retryLater: 75 } as const;
 
 /** Serves until it is told to stop, and gives the exit code. */
 export async function runStandalone(
@@ -20,16 +24,16 @@ export async function runStandalone(
 ): Promise<number> {
   try {
     const values = standaloneArguments(argv);
-    if (!values.help) return await serve(values, environment);
-    environment.print(usage);
-    return 0;
+    if (!values.help && !values.version) return await serve(values, environment);
+    environment.print(values.help ? usage : environment.version);
+    return exitCodes.stopped;
   } catch (error) {
     if (error instanceof OperationError) return tell(error, environment);
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
     environment.warn(`quarry: ${message}`);
     environment.warn('quarry: `quarry standalone --help` shows the flags');
-    return unusable;
+    return exitCodes.unusable;
   }
 }
 
@@ -46,7 +50,7 @@ async function serve(values: StandaloneArguments, environment: Environment): Pro
       metricsAddress: values['metrics-address'],
       node: values['node-id'],
       driver: values['driver-name'],
-      version: '0.1.0',
+      version: environment.version,
       prefix: values.nsenter ? nsenter : [],
       path: environment.path,
     },
@@ -54,13 +58,14 @@ async function serve(values: StandaloneArguments, environment: Environment): Pro
   );
   await toldToStop();
   await standalone.stop();
-  return 0;
+  return exitCodes.stopped;
 }
 
 function tell(error: OperationError, { warn }: Environment): number {
   warn(`quarry: ${error.code}: ${error.message}`);
   warn(`quarry: ${failures[error.code].hint}`);
-  return error.code === 'InvalidConfiguration' ? unusable : 1;
+  if (error.code === 'InvalidConfiguration') return exitCodes.unusable;
+  return failures[error.code].retry === 'backoff' ? exitCodes.retryLater : exitCodes.failed;
 }
 
 function toldToStop(): Promise<void> {

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { failures, OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
 import { showList } from '../base/show.ts';
+import { observeHost } from '../engine/look.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
 import { type KnownGroups, readKnownGroups, writeKnownGroups } from './known-groups.ts';
 import { readNodeFile } from './node-file.ts';
@@ -28,11 +30,16 @@ const usage = `quarry: LVM storage on this host
   quarry volume unpublish NAME PATH
   quarry volume delete NAME           a snapshot by its ID, which list shows
 
-  --socket PATH      the driver's socket (default /run/topolvm/csi-topolvm.sock)
+  quarry version                      the version, and nothing else; also --version
+
+  --csi-socket PATH  the driver's socket (default /run/topolvm/csi-topolvm.sock); also --socket
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
-  --state DIR        what must outlive a restart (default /var/lib/quarry)
+  --state-dir DIR    what must outlive a restart (default /var/lib/quarry); also --state
   --nsenter          run programs in the namespaces of process 1 (inside a container)
   --verbose          print every command that changes something
+
+It ends with 0: done; 1: refused or failed, and something has to change first; 2: the call or a
+file cannot be used; 75: try again later.
 `;
 
 /** Runs one command and gives its exit code. Nothing here decides; it translates and prints. */
@@ -55,23 +62,12 @@ export async function runCli(argv: readonly string[], environment: Environment):
 }
 
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      file: { type: 'string', default: '/etc/quarry/node.yaml' },
-      state: { type: 'string', default: '/var/lib/quarry' },
-      socket: { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
-      fs: { type: 'string', default: '' },
-      block: { type: 'boolean', default: false },
-      size: { type: 'string' },
-      class: { type: 'string', default: '' },
-      nsenter: { type: 'boolean', default: false },
-      verbose: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = parseFlags(argv);
   const [command, ...rest] = positionals;
+  if (values.version || command === 'version') {
+    environment.print(environment.version);
+    return exitCodes.done;
+  }
   if (command === undefined || command === 'help' || values.help) {
     environment.print(usage);
     return exitCodes.done;
@@ -80,12 +76,15 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     throw new UsageError(`there is no command ${command}`);
   }
   if (command === 'volume') {
-    const { socket, size, class: className, fs: fsType, block: isBlock } = values;
-    return volume(environment, { socket, size, className, fsType, isBlock }, rest);
+    const { 'csi-socket': socket, size, class: className, fs: fsType, block: isBlock } = values;
+    const { host } = makeContext(environment, values);
+    const look = () => observeHost(host, AbortSignal.timeout(limits.fileTimeoutMs));
+    return volume(environment, { socket, size, className, fsType, isBlock, look }, rest);
   }
-  const known = await readKnownGroups(values.state);
+  const directory = values['state-dir'];
+  const known = await readKnownGroups(directory);
   if (command === 'forget') {
-    await forget(values.state, known, rest);
+    await forget(directory, known, rest);
     return exitCodes.done;
   }
   const [stray] = rest;
@@ -100,9 +99,34 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     case 'status':
       return (await status(context, desired)) ? exitCodes.done : exitCodes.failed;
     default:
-      await apply(context, desired, { directory: values.state, known });
+      await apply(context, desired, { directory, known });
       return exitCodes.done;
   }
+}
+
+function parseFlags(argv: readonly string[]) {
+  return parseArgs({
+    args: argv.map(inOneSpelling),
+    allowPositionals: true,
+    options: {
+      file: { type: 'string', default: '/etc/quarry/node.yaml' },
+      'state-dir': { type: 'string', default: '/var/lib/quarry' },
+      'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
+      fs: { type: 'string', default: '' },
+      block: { type: 'boolean', default: false },
+      size: { type: 'string' },
+      class: { type: 'string', default: '' },
+      nsenter: { type: 'boolean', default: false },
+      verbose: { type: 'boolean', default: false },
+      version: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+}
+
+/** The driver's own spelling, as `quarry standalone` has it, and the short one. */
+function inOneSpelling(word: string): string {
+  return word.replace(/^--socket(?==|$)/, '--csi-socket').replace(/^--state(?==|$)/, '--state-dir');
 }
 
 /** The administrator's word that the disks of a group never come back. */

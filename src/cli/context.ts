@@ -9,6 +9,7 @@ import { realHost } from '../host/host.ts';
 /** What `main.ts` read from the environment; nothing below it reads more. */
 export type Environment = {
   readonly path: string;
+  readonly version: string;
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
 };

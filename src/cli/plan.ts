@@ -1,3 +1,4 @@
+import { failures } from '../base/failures.ts';
 import { showBytes } from '../base/show.ts';
 import { planDevices } from '../core/device/plan.ts';
 import { deviceStatus } from '../core/device/status.ts';
@@ -29,6 +30,7 @@ export async function plan(context: Context, desired: DesiredNode): Promise<bool
   for (const { what, decision } of blocks) {
     if (decision.kind !== 'blocked') continue;
     context.print(`Blocked: ${what}: ${decision.code}: ${decision.message}`);
+    context.print(`         ${failures[decision.code].hint}`);
   }
   return blocks.length === 0;
 }

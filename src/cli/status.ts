@@ -2,7 +2,13 @@ import type { Bytes } from '../base/bytes.ts';
 import { showBytes } from '../base/show.ts';
 import { capacityOf } from '../core/capacity.ts';
 import type { DesiredNode } from '../core/node.ts';
-import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import {
+  findLv,
+  findVg,
+  type ObservedHost,
+  type ObservedLv,
+  type ObservedVg,
+} from '../core/observed.ts';
 import { copyingTag, isOurs, pendingTag, readTag } from '../core/tags.ts';
 import { thinPoolStatus } from '../core/thin-pool/status.ts';
 import { volumeGroupStatus } from '../core/volume-group/status.ts';
@@ -63,6 +69,7 @@ function classTable(desired: DesiredNode, host: ObservedHost): string {
   return table(['CLASS', 'LAYOUT', 'AVAILABLE', 'LARGEST VOLUME'], rows);
 }
 
+/** The driver's volumes are called by UUIDs: what somebody named them stands beside. */
 export function volumeTable(host: ObservedHost, desired: DesiredNode): string {
   const wanted = new Set(desired.volumeGroups.map((vg) => vg.name));
   const rows = host.vgs
@@ -72,27 +79,39 @@ export function volumeTable(host: ObservedHost, desired: DesiredNode): string {
         .filter((lv) => !lv.isInternal && lv.kind !== 'thin-pool')
         .map((lv) => [
           lv.name,
+          readTag(lv.tags, 'name') ?? '-',
           vg.name,
           readTag(lv.tags, 'class') ?? '-',
           lv.kind,
           showBytes(lv.sizeBytes),
-          readTag(lv.tags, 'source') ?? lv.origin ?? '-',
+          sourceText(lv, vg),
           lvState(lv),
         ]),
     );
-  return table(['VOLUME', 'GROUP', 'CLASS', 'KIND', 'SIZE', 'SOURCE', 'STATE'], rows);
+  return table(['VOLUME', 'NAME', 'GROUP', 'CLASS', 'KIND', 'SIZE', 'SOURCE', 'STATE'], rows);
+}
+
+function sourceText(lv: ObservedLv, vg: ObservedVg): string {
+  const source = readTag(lv.tags, 'source') ?? lv.origin;
+  if (source === undefined) return '-';
+  const name = readTag(findLv(vg, source)?.tags ?? [], 'name');
+  return name === undefined ? source : `${source} (${name})`;
 }
 
 function lvState(lv: ObservedLv): string {
-  if (lv.isInvalid) return 'invalid';
-  if (lv.health !== '') return lv.health;
-  if (lv.tags.includes(copyingTag)) return 'copying';
-  if (!lv.isActive) return 'inactive';
+  const pending = isPending(lv) ? ', not yet published' : '';
+  if (lv.isInvalid) return `invalid${pending}`;
+  if (lv.health !== '') return `${lv.health}${pending}`;
+  if (lv.tags.includes(copyingTag)) return `copying${pending}`;
   const owner = isOurs(lv.tags) ? '' : ', not ours';
+  if (!lv.isActive) return `inactive${pending}${owner}`;
   const sync =
     lv.syncPercent !== undefined && lv.syncPercent < 100 ? `, sync ${lv.syncPercent} %` : '';
-  const pending = lv.tags.includes(pendingTag) ? ', not yet published' : '';
   return `active${pending}${sync}${owner}`;
+}
+
+function isPending(lv: ObservedLv): boolean {
+  return isOurs(lv.tags) && lv.tags.includes(pendingTag);
 }
 
 function size(value: Bytes | undefined): string {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
+import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
 import { serve } from '../../test/world/sockets.ts';
+import { OperationError } from '../base/failures.ts';
 import { ControllerDefinition, IdentityDefinition, NodeDefinition } from '../csi/generated/csi.ts';
 import { type Handlers, service, unimplemented } from '../csi/service.ts';
 import { StatusError } from '../csi/status.ts';
@@ -70,12 +72,13 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
 
 const noFlags: Omit<VolumeFlags, 'socket'> = {
   ...{ size: undefined, className: '', fsType: '', isBlock: false },
+  look: () => Promise.reject(new OperationError('CommandNotFound', 'there is no lvm')),
 };
 
 async function run(socket: string, words: string, flags: Partial<VolumeFlags> = {}) {
   const printed: string[] = [];
   const print = (text: string) => printed.push(text);
-  const environment = { path: '', print, warn: print };
+  const environment = { path: '', version: '0', print, warn: print };
   const code = await volume(environment, { ...noFlags, socket, ...flags }, words.split(' '));
   return { code, text: printed.join('\n') };
 }
@@ -89,6 +92,42 @@ test('list shows volumes by name and snapshots by id', async (t) => {
   assert.equal(code, 0);
   assert.match(text, /^db +volume +fast +1 GiB +- +id-1/m);
   assert.match(text, /^- +snapshot +- +1 GiB +id-1 +id-2 +ready/m);
+});
+
+test('list tells from the tags what CSI has no words for', async (t) => {
+  const { socket } = await driver(t, {
+    listVolumes: () =>
+      Promise.resolve({
+        nextToken: '',
+        entries: [
+          { volume: db },
+          {
+            volume: {
+              ...db,
+              volumeId: 'id-3',
+              contentSource: { type: { $case: 'snapshot', value: { snapshotId: 'id-2' } } },
+            },
+            status: {
+              publishedNodeIds: [],
+              volumeCondition: { abnormal: false, message: 'the volume is healthy' },
+            },
+          },
+        ],
+      }),
+  });
+  const lvs = [
+    sampleLv({ name: 'id-1', tags: ['quarry', 'quarry.name=db', 'quarry.class=fast'] }),
+    sampleLv({
+      name: 'id-2',
+      tags: ['quarry', 'quarry.role=snapshot', 'quarry.name=nightly!20.one', 'quarry.class=fast'],
+    }),
+    sampleLv({ name: 'id-3', tags: ['quarry', 'quarry.pending', 'quarry.name=db'] }),
+  ];
+  const look = () => Promise.resolve(hostOf(sampleVg({ lvs })));
+  const { text } = await run(socket, 'list', { look });
+  assert.match(text, /^nightly one +snapshot +fast +1 GiB +id-1 \(db\) +id-2 +ready$/m);
+  assert.match(text, /id-2 \(nightly one\) +id-3 +the volume is healthy, not yet published$/m);
+  assert.match(text, / id-1 +-$/m);
 });
 
 test('create asks for the size and the class, and tells the id', async (t) => {

@@ -2,6 +2,9 @@ import { parseQuantity } from '../api/quantity.ts';
 import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { showBytes } from '../base/show.ts';
+import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
+import type { ObservedHost } from '../core/observed.ts';
+import { pendingTag } from '../core/tags.ts';
 import { type Patience, type Result, SocketClient } from '../csi/client.ts';
 import {
   ControllerDefinition,
@@ -22,6 +25,8 @@ export type VolumeFlags = {
   readonly size: string | undefined;
   readonly fsType: string;
   readonly isBlock: boolean;
+  /** LVM's own tags tell what CSI has no words for. */
+  readonly look: () => Promise<ObservedHost>;
 };
 
 /** A copy of a thick volume takes its time. Whoever asks again later finds it further on. */
@@ -41,7 +46,7 @@ export async function volume(
     if (!(error instanceof CallFailed)) throw error;
     if (/^No connection established/.test(error.message)) {
       environment.warn(`quarry: nothing answers on ${flags.socket}`);
-      environment.warn('quarry: start `quarry standalone`, or name its socket with --socket');
+      environment.warn('quarry: start `quarry standalone`, or name its socket with --csi-socket');
     } else environment.warn(`quarry: ${error.code}: ${error.message}`);
     return retried.has(error.code) ? exitCodes.retryLater : exitCodes.failed;
   } finally {
@@ -112,31 +117,48 @@ class VolumeCommands {
   }
 
   async #list(): Promise<void> {
+    const volumes = await this.#volumes();
+    const snapshots = await this.#snapshots();
+    const records = await this.#records();
+    const named = (id: string) => {
+      const name = records.get(id)?.name;
+      return name === undefined ? id : `${id} (${name})`;
+    };
     const rows = [
-      ...(await this.#volumes()).map(({ volume, status }) => {
-        const source = volume?.contentSource?.type?.value ?? {};
-        return [
-          ...[this.#contextOf(volume, 'name'), 'volume', this.#contextOf(volume, 'device-class')],
-          ...[
-            showSize(volume?.capacityBytes ?? 0n),
-            Object.values(source).join(''),
-            volume?.volumeId,
-          ],
-          status?.volumeCondition?.message ?? '',
-        ];
+      ...volumes.map(({ volume, status }) => {
+        const source = Object.values(volume?.contentSource?.type?.value ?? {}).join('');
+        const id = volume?.volumeId ?? '';
+        const { message = '' } = status?.volumeCondition ?? {};
+        const kind = [this.#contextOf(volume, 'name'), 'volume'];
+        const size = showSize(volume?.capacityBytes ?? 0n);
+        const cells = [...kind, this.#contextOf(volume, 'device-class'), size, named(source), id];
+        return [...cells, isPending(records.get(id)) ? `${message}, not yet published` : message];
       }),
-      ...(await this.#snapshots()).map(({ snapshot }) => [
-        ...['', 'snapshot', '', showSize(snapshot?.sizeBytes ?? 0n), snapshot?.sourceVolumeId],
-        ...[snapshot?.snapshotId, snapshot?.readyToUse === true ? 'ready' : 'overflowed'],
-      ]),
+      ...snapshots.map(({ snapshot }) => {
+        const { snapshotId: id = '', sourceVolumeId: source = '' } = snapshot ?? {};
+        const record = records.get(id);
+        const size = showSize(snapshot?.sizeBytes ?? 0n);
+        const cells = [record?.name, 'snapshot', record?.className, size, named(source), id];
+        return [...cells, snapshot?.readyToUse === true ? 'ready' : 'overflowed'];
+      }),
     ];
     const head = ['NAME', 'KIND', 'CLASS', 'SIZE', 'SOURCE', 'ID', 'CONDITION'];
-    this.#print(
-      table(
-        head,
-        rows.map((row) => row.map((cell) => cell || '-')),
-      ),
-    );
+    const filled = rows.map((row) => row.map((cell) => cell || '-'));
+    this.#print(table(head, filled));
+  }
+
+  /** What LVM's tags tell. The list is good without it: a look that fails is told, no more. */
+  async #records(): Promise<ReadonlyMap<string, VolumeRecord>> {
+    try {
+      const host = await this.#flags.look();
+      const records = recordsIn(host, new Set(host.vgs.map(({ name }) => name)));
+      return new Map(records.map((record) => [record.id, record]));
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      const lost = 'names of snapshots and sources, and who was never published, are not shown';
+      this.#environment.warn(`quarry: ${lost}: ${error.code}: ${error.message}`);
+      return new Map();
+    }
   }
 
   #creation(name: string, source: string | undefined): () => Promise<void> {
@@ -288,6 +310,10 @@ type Methods = (typeof ControllerDefinition)['methods'];
 const verbs = [
   ...['list', 'create', 'expand', 'delete', 'snapshot', 'clone', 'publish', 'unpublish'],
 ];
+
+function isPending(record: VolumeRecord | undefined): boolean {
+  return record?.lv.tags.includes(pendingTag) ?? false;
+}
 
 function showSize(value: bigint): string {
   return showBytes(bytes(value));

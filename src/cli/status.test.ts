@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
+import { decodeNodeFile } from '../api/node-file/decode.ts';
+import { desiredNode } from '../core/node.ts';
+import { volumeTable } from './status.ts';
+
+const decoded = decodeNodeFile({ volumeGroups: [{ name: 'vg1', devices: 'any' }] });
+assert.ok(decoded.kind === 'node');
+const node = desiredNode(decoded.spec);
+
+test('volumes of the driver are shown with their names, sources and marks', () => {
+  const lvs = [
+    sampleLv({ name: 'u1', tags: ['quarry', 'quarry.name=my!20.db', 'quarry.class=fast'] }),
+    sampleLv({
+      name: 'u2',
+      tags: ['quarry', 'quarry.pending', 'quarry.name=copy', 'quarry.source=u1'],
+    }),
+    sampleLv({ name: 'u3', isActive: false, tags: ['quarry', 'quarry.pending'] }),
+    sampleLv({ name: 'u4', tags: ['quarry', 'quarry.source=gone'] }),
+    sampleLv({ name: 'root', tags: [] }),
+  ];
+  const lines = volumeTable(hostOf(sampleVg({ name: 'vg1', lvs })), node).split('\n');
+  const [head = '', ...rows] = lines.map((line) => line.split(/ {2,}/));
+  const column = (title: string) => rows.map((row) => row[head.indexOf(title)]);
+  assert.deepEqual(column('VOLUME'), ['u1', 'u2', 'u3', 'u4', 'root']);
+  assert.deepEqual(column('NAME'), ['my db', 'copy', '-', '-', '-']);
+  assert.deepEqual(column('CLASS'), ['fast', '-', '-', '-', '-']);
+  assert.deepEqual(column('SOURCE'), ['-', 'u1 (my db)', '-', 'gone', '-']);
+  assert.deepEqual(column('STATE'), [
+    ...['active', 'active, not yet published', 'inactive, not yet published', 'active'],
+    'active, not ours',
+  ]);
+});
