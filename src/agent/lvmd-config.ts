@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type DecodedLvmd, decodeLvmdFile } from '../api/lvmd-file/decode.ts';
 import { showFinding } from '../api/lvmd-file/findings.ts';
-import { OperationError } from '../base/failures.ts';
+import { type FailureCode, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import {
@@ -117,6 +117,48 @@ export class LvmdConfiguration {
     return [...new Set([...inFile, ...before, ...retired])];
   }
 
+  /** Can this file not be served on any host? There is no older one, and no class in it is right. */
+  get isHopeless(): boolean {
+    const { decoded } = this.#reading;
+    const isServable = decoded.kind === 'lvmd' || decoded.sound !== undefined;
+    return !isServable && this.#last() === undefined;
+  }
+
+  /**
+   * Why nothing is served. What is wrong with the file comes first: it can be told, and mended,
+   * though this host cannot be looked at as it must be.
+   */
+  async explain(found: {
+    readonly failure?: OperationError;
+    readonly mayLook: boolean;
+  }): Promise<OperationError> {
+    this.#tellWarnings();
+    const { failure } = found;
+    const { decoded } = this.#reading;
+    const looked = found.mayLook ? await this.#lookIfItHelps() : undefined;
+    const view = this.#view();
+    const decision = looked === undefined ? undefined : decideConfiguration({ ...view, ...looked });
+    const own = decoded.kind === 'problems' ? decoded.problems : [];
+    const lines = (decision?.problems ?? own).map(showFinding);
+    if (failure === undefined) return this.#refusal(lines);
+    if (lines.length === 0) return failure;
+    const isRefused = decision === undefined ? view.last === undefined : decision.kind === 'refuse';
+    const host = `this host cannot be used either: ${failure.code}: ${failure.message}`;
+    return this.#refusal([...lines, host], isRefused ? 'InvalidConfiguration' : failure.code);
+  }
+
+  /** Groups and pools that are missing are told along, if it can be known. */
+  async #lookIfItHelps(): Promise<Looked | undefined> {
+    const { decoded } = this.#reading;
+    if (decoded.kind === 'problems' && decoded.whole === undefined) return undefined;
+    try {
+      return await this.#parts.look('fresh');
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      return undefined;
+    }
+  }
+
   onChange(listener: (now: Configuration) => Promise<void>): void {
     this.#listeners.add(listener);
   }
@@ -179,10 +221,13 @@ export class LvmdConfiguration {
     return this.#stored === undefined ? undefined : lastGoodOf(this.#stored);
   }
 
-  #refusal(problems: readonly string[]): OperationError {
+  #refusal(
+    problems: readonly string[],
+    code: FailureCode = 'InvalidConfiguration',
+  ): OperationError {
     const lines = problems.map((line) => `  ${line}`).join('\n');
     const message = `${this.#file} cannot be used, and nothing is served yet:\n${lines}`;
-    return new OperationError('InvalidConfiguration', message);
+    return new OperationError(code, message);
   }
 
   #tellWarnings(): void {

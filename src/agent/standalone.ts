@@ -124,14 +124,11 @@ export class Standalone {
 
   /** Sockets appear when everything behind them works. */
   async start(): Promise<void> {
-    const { log, options } = this.#parts;
+    const { options } = this.#parts;
     const { configuration, engine } = this;
     engine.model.onReport(() => this.#looked());
     await this.#startDiagnostics();
-    const { resumed, leftAlone } = await engine.recover(configuration.groups);
-    if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
-    if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
-    await engine.observe();
+    await this.#firstLook();
     await configuration.settle();
     void engine.model.keepFresh(this.#stopping.signal);
     void this.#guard().run(this.#stopping.signal);
@@ -183,6 +180,23 @@ export class Standalone {
     if (this.#lookedAtMs === undefined) return false;
     const ageMs = this.#parts.clock.nowMs() - this.#lookedAtMs;
     return ageMs <= 2 * limits.foreignChangeNoticedMs;
+  }
+
+  /** A file that nothing can make up for is told before the host is asked for anything else. */
+  async #firstLook(): Promise<void> {
+    const { configuration, engine } = this;
+    if (configuration.isHopeless) throw await configuration.explain({ mayLook: true });
+    const failure = await failureOf(this.#recover());
+    if (failure !== undefined) throw await configuration.explain({ failure, mayLook: true });
+    const blind = await failureOf(engine.observe());
+    if (blind !== undefined) throw await configuration.explain({ failure: blind, mayLook: false });
+  }
+
+  async #recover(): Promise<void> {
+    const { log } = this.#parts;
+    const { resumed, leftAlone } = await this.engine.recover(this.configuration.groups);
+    if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
+    if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
   }
 
   /** Volumes matter more than figures about them: a port that is taken stops nothing. */
@@ -285,5 +299,16 @@ export class Standalone {
     this.#metrics.called(event);
     const level = event.code === 'OK' ? 'info' : 'warn';
     this.#parts.log({ ...event, level, message: event.message ?? event.method });
+  }
+}
+
+/** Why it failed; nothing when it did not. A bug is no failure and stops us. */
+async function failureOf(work: Promise<unknown>): Promise<OperationError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof OperationError) return error;
+    throw error;
   }
 }

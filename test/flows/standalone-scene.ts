@@ -9,6 +9,7 @@ import type { LogEvent } from '../../src/agent/log.ts';
 import { type Standalone, startStandalone } from '../../src/agent/standalone.ts';
 import { SocketClient } from '../../src/csi/client.ts';
 import { LVServiceDefinition, VGServiceDefinition } from '../../src/csi/generated/lvmd.ts';
+import type { Host } from '../../src/engine/ports.ts';
 import { mib } from './lvmd-scene.ts';
 import { Stage } from './stage.ts';
 
@@ -26,6 +27,11 @@ export class StandaloneScene {
   readonly file: string;
   readonly log: LogEvent[] = [];
   metricsAddress = '127.0.0.1:0';
+  version = '0';
+  /** Programs that this host has no use of, such as dmsetup without a device mapper. */
+  lacks: readonly string[] = [];
+  /** Programs that were asked for while some were lacking. */
+  readonly asked: string[] = [];
   /** How much of fake time passes in about a millisecond. */
   stepMs = 50;
   #standalone: Standalone | undefined;
@@ -89,9 +95,11 @@ export class StandaloneScene {
     const { host, world } = this.stage;
     const options = {
       ...{ lvmdFile: this.file, stateDirectory: this.path('state') },
-      ...{ csiSocket: this.path('csi.sock'), node: 'n1', driver: 'topolvm.io', version: '0' },
+      ...{ csiSocket: this.path('csi.sock'), node: 'n1', driver: 'topolvm.io' },
       ...{ prefix: [], path: '', metricsAddress: this.metricsAddress },
+      version: this.version,
     };
+    if (this.lacks.length > 0) this.#takeAway(host);
     const doors = () => ({ host, clock: world.clock });
     this.#standalone = await startStandalone(options, (event) => this.log.push(event), doors);
     return this.#standalone;
@@ -135,6 +143,18 @@ export class StandaloneScene {
         text(response).then((body) => resolve(`${response.statusCode} ${body}`), reject);
       }).on('error', reject);
     });
+  }
+
+  #takeAway(host: Host): void {
+    const start = host.start.bind(host);
+    host.start = (command, signal) => {
+      const [program] = command.argv;
+      this.asked.push(program);
+      if (!this.lacks.includes(program)) return start(command, signal);
+      const stderr = 'Failure to communicate with kernel device-mapper driver.';
+      const ending = { exitCode: 1, signal: undefined, stdout: '', stderr, durationMs: 1 };
+      return { result: Promise.resolve(ending), gone: Promise.resolve() };
+    };
   }
 
   async #passTime(): Promise<void> {

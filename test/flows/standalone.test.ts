@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import test from 'node:test';
+import { IdentityDefinition } from '../../src/csi/generated/csi.ts';
 import { LVServiceDefinition } from '../../src/csi/generated/lvmd.ts';
 import { makeDevices } from '../world/devices.ts';
 import { StandaloneScene, thick, thin } from './standalone-scene.ts';
@@ -155,4 +156,17 @@ test('a state directory that cannot be used is told, and stops nothing', async (
   await scene.start();
   assert.ok(scene.log.some(({ message }) => message.includes('last good configuration')));
   assert.deepEqual(scene.classes(), ['thick']);
+});
+
+test('the version is the same on the socket, in the metrics and under /status', async (t) => {
+  const scene = await StandaloneScene.begin(t);
+  scene.version = '4.5.6-x';
+  await scene.write(scene.config(thick));
+  await scene.start();
+  const client = scene.client(t, 'csi.sock');
+  const info = await client.call(IdentityDefinition, 'getPluginInfo', {}, { timeoutMs: 10_000 });
+  assert.ok(info.kind === 'response');
+  assert.equal(info.response.vendorVersion, '4.5.6-x');
+  assert.match(await scene.page('/metrics'), /^quarry_build_info\{version="4\.5\.6-x"\} 1$/m);
+  assert.match(await scene.page('/status'), /"version": "4\.5\.6-x"/);
 });
