@@ -124,13 +124,32 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
       ...{ kind: 'remove-lv', ...onLv, dependents: 'cow-snapshots' },
       permit: permit('remove-lv', 'LVU'),
     },
-    "lvm lvremove --yes --select 'lv_uuid=LVU && lv_attr!~^o' vg1/v1",
+    "lvm lvremove --yes --select 'lv_uuid=LVU && lv_attr!~^[oO]' vg1/v1",
   ],
 };
 
 for (const [kind, [step, ...lines]] of Object.entries(spellings)) {
   test(`${kind} is spelled out`, () => {
     assert.deepEqual(lineOf(step), lines);
+  });
+}
+
+/** `lv_attr` as lvm2 2.03.31 prints it. */
+const letters: readonly (readonly [attributes: string, what: string, isRemoved: boolean])[] = [
+  ['-wi-a-----', 'a plain volume', true],
+  ['Vwi-a-tz--', 'a thin volume', true],
+  ['rwi-a-r---', 'a mirror', true],
+  ['swi-a-s---', 'a snapshot', true],
+  ['owi-a-s---', 'the origin of a snapshot', false],
+  ['Owi---s---', 'an origin that its snapshot will be merged into', false],
+];
+
+for (const [attributes, what, isRemoved] of letters) {
+  test(`${what} ${isRemoved ? 'may be removed' : 'is kept by lvm itself'}`, () => {
+    const [line = ''] = lineOf(spellings['remove-lv'][0]);
+    const [, pattern = ''] = /lv_attr!~(\S+)'/.exec(line) ?? [];
+    assert.notEqual(pattern, '');
+    assert.equal(!new RegExp(pattern).test(attributes), isRemoved);
   });
 }
 

@@ -129,11 +129,12 @@ function snapshot(step: { readonly lv: string; readonly tags: readonly string[] 
 }
 
 /**
- * lvremove takes CoW snapshots along with their origin. The selection is read under lvm's own
- * lock, so a snapshot made after our look protects its origin even then.
+ * lvremove takes CoW snapshots along with their origin, one that waits to be merged into it (`O`)
+ * too, which no report of ours shows. The selection is read under lvm's own lock, so a snapshot
+ * made after our look protects its origin even then.
  */
 function removeLv(step: Extract<Step, { kind: 'remove-lv' }>): Command['argv'] {
-  const none = step.dependents === 'thin-volumes' ? 'thin_count=0' : 'lv_attr!~^o';
+  const none = step.dependents === 'thin-volumes' ? 'thin_count=0' : 'lv_attr!~^[oO]';
   const guard = `lv_uuid=${step.lvUuid} && ${none}`;
   return ['lvm', 'lvremove', '--yes', '--select', guard, lvOf(step)];
 }

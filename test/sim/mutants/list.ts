@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
     name: 'snapshots are removed with their origin',
     edits: [
       { file: permit, find: 'if (dependents.length > 0) {', replace: 'if (0 > 1) {' },
-      { file: argv, find: "'lv_attr!~^o'", replace: "'lv_uuid!~^o'" },
+      { file: argv, find: "'lv_attr!~^[oO]'", replace: "'lv_uuid!~^o'" },
     ],
   },
   one(
