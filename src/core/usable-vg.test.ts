@@ -31,6 +31,12 @@ test('a group that cannot be changed says why, by name', () => {
   for (const [host, code, names] of rows) assertBlocked(usableVg(host, 'vg1'), code, names);
 });
 
+test('a device that is back stays missing until somebody says that it is good', () => {
+  const pvs = [samplePv(), samplePv({ uuid: 'pv9', device: '/dev/sdj', isMissing: true })];
+  const refusal = usableVg(hostOf(sampleVg({ isPartial: true, pvs })), 'vg1');
+  assertBlocked(refusal, 'VolumeGroupPartial', /pv9.*`vgextend --restoremissing vg1 \/dev\/sdj`/);
+});
+
 test('removing goes on in a group that misses a device, and in no other that is not well', () => {
   const partial = sampleVg({ isPartial: true });
   assert.equal(usableVg(hostOf(partial), 'vg1', { mayBePartial: true }), partial);

@@ -22,9 +22,20 @@ export function usableVg(
   if (vg.isPartial && !options.mayBePartial) {
     const missing = vg.pvs.filter((pv) => pv.isMissing).map((pv) => `${pv.uuid} (${pv.device})`);
     const message = `the volume group ${name} misses the device(s) ${missing.join(', ')}`;
-    return blocked('VolumeGroupPartial', message);
+    return blocked('VolumeGroupPartial', `${message}${backAgain(vg)}`);
   }
   return vg;
+}
+
+/**
+ * A device that was away while its group was changed stays missing when it is back, because LVM
+ * cannot know what is on it by now. Only a person can say that it is good.
+ */
+export function backAgain({ name, pvs }: ObservedVg): string {
+  const back = pvs.filter(({ isMissing, device }) => isMissing && device.startsWith('/'));
+  if (back.length === 0) return '';
+  const devices = back.map(({ device }) => device).join(' ');
+  return `; ${devices} is back: \`vgextend --restoremissing ${name} ${devices}\` takes it in again`;
 }
 
 export function isBlocked<T extends object>(value: T | Blocked): value is Blocked {

@@ -49,7 +49,11 @@ function planExisting(
 ): PublicationDecision {
   const { fileSystem } = found;
   const name = nameOf(volume);
-  if (fileSystem.kind === 'unknown') return blocked('DeviceFailed', `${name}: ${fileSystem.why}`);
+  if (fileSystem.kind === 'unknown') {
+    // The kernel goes on with the dead disk, though LVM has found the one that is back.
+    const advice = `if its disk was away and is back, \`lvchange --refresh ${name}\` is enough`;
+    return blocked('DeviceFailed', `${name}: ${fileSystem.why}; ${advice}`);
+  }
   if (fileSystem.kind === 'none') {
     return blocked('FileSystemDiffers', `${name} is mounted but holds no ${fsType} we can read`);
   }

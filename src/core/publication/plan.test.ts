@@ -99,6 +99,18 @@ const rows: readonly Row[] = [
     'make-directory',
   ],
   [
+    'mounts a mirror that misses a device',
+    wanted(),
+    seen({ kind: 'raid1', health: 'partial' }, { fileSystem: used, target: directory }),
+    'mount',
+  ],
+  [
+    'activates a mirror that misses a device',
+    wanted(),
+    seen({ kind: 'raid1', health: 'partial', isActive: false }),
+    'activate',
+  ],
+  [
     'mounts into a directory that kubelet made',
     wanted(),
     seen({}, { fileSystem: used, target: directory }),

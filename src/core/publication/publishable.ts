@@ -1,8 +1,10 @@
 import { type Blocked, blocked } from '../../base/failures.ts';
+import { layouts } from '../layouts.ts';
 import { dmName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { copyingTag } from '../tags.ts';
-import { isBlocked, usableVg } from '../usable-vg.ts';
+import { backAgain, isBlocked, usableVg } from '../usable-vg.ts';
+import { isVolume } from '../volume/plan.ts';
 import type { PublishedVolume, UnpublishedVolume } from './desired.ts';
 import type { MountOwner, ObservedPublication, VolumeDevice } from './observed.ts';
 import { act, type InGroup, type PublicationDecision } from './step.ts';
@@ -56,13 +58,19 @@ function lvRefusal({ vg, lv }: Found, wantsWrites: boolean): Blocked | undefined
     return blocked('SnapshotOverflowed', `${name} overflowed and can no longer be read`);
   }
   if (lv.isInvalid) return blocked('VolumeUnhealthy', `${name} must be checked before it is used`);
-  if (lv.health === 'partial') {
-    return blocked('VolumeUnhealthy', `${name} is partial: a device it lies on is missing`);
+  if (lv.health === 'partial' && !survivesLoss(lv)) {
+    const message = `${name} is partial: a device it lies on is missing${backAgain(vg)}`;
+    return blocked('VolumeUnhealthy', message);
   }
   if (lv.isReadOnly && wantsWrites) {
     return blocked('VolumeReadOnly', `${name} is read-only and is wanted writable`);
   }
   return undefined;
+}
+
+/** A mirror is for the day when a device is gone; if too many are, LVM or the kernel says so. */
+function survivesLoss(lv: ObservedLv): boolean {
+  return isVolume(lv) && layouts[lv.kind].survivesDeviceLoss > 0;
 }
 
 function inactive({ vg, lv }: Found): Blocked {

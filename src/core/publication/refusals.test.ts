@@ -235,7 +235,7 @@ const refusals: readonly Refusal[] = [
     wanted(),
     lvIs({}, { fileSystem: { kind: 'unknown', why: 'EIO' } }),
     'DeviceFailed',
-    /EIO/,
+    /EIO; .*`lvchange --refresh vg1\/v1`/,
   ],
   [
     'that is mounted elsewhere as something odd',
