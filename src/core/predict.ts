@@ -80,11 +80,12 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
     case 'create-lv':
       return withLv(take(vg, newLvExtents(step, vg), areasOf(step.layout)), newLv(step));
     case 'create-thin-snapshot':
-      return withLv(vg, newSnapshot(vg, step, { kind: 'thin', ownSizeBytes: undefined }));
+      return withLv(vg, newSnapshot(vg, step, { kind: 'thin', isReadOnly: step.isReadOnly }));
     case 'create-cow-snapshot': {
       const taken = take(vg, countUp(step.reserveBytes, vg.extentSizeBytes));
-      const own = { kind: 'cow-snapshot', ownSizeBytes: step.reserveBytes } as const;
-      return withLv(taken, newSnapshot(vg, step, own));
+      const own = { kind: 'cow-snapshot', isReadOnly: true } as const;
+      const made = newSnapshot(vg, step, own);
+      return withLv(taken, { ...made, ownSizeBytes: step.reserveBytes });
     }
     case 'remove-lv':
       return { ...vg, lvs: vg.lvs.filter((lv) => lv.uuid !== step.lvUuid) };
@@ -106,7 +107,8 @@ function retagged(
   tags: readonly string[],
   step: { readonly add: readonly string[]; readonly remove: readonly string[] },
 ): readonly string[] {
-  return [...tags.filter((tag) => !step.remove.includes(tag)), ...step.add];
+  const isKept = (tag: string) => !step.remove.includes(tag) && !step.add.includes(tag);
+  return [...tags.filter(isKept), ...step.add];
 }
 
 function changed(
@@ -282,13 +284,13 @@ function poolOf(layout: Layout): string | undefined {
 function newSnapshot(
   vg: ObservedVg,
   step: { readonly lv: string; readonly originUuid: string; readonly tags: readonly string[] },
-  own: { readonly kind: LvKind; readonly ownSizeBytes: Bytes | undefined },
+  own: { readonly kind: LvKind; readonly isReadOnly: boolean },
 ): ObservedLv {
   const source = vg.lvs.find((lv) => lv.uuid === step.originUuid);
   const sizeBytes = source?.sizeBytes ?? noBytes;
   return {
     ...blank(step.lv, own.kind, sizeBytes, step.tags),
-    ownSizeBytes: own.ownSizeBytes ?? sizeBytes,
+    isReadOnly: own.isReadOnly,
     origin: source?.name,
     originUuid: source?.uuid,
     pool: own.kind === 'thin' ? source?.pool : undefined,

@@ -199,9 +199,9 @@ export class LvmdVolumes {
     throw new OperationError(code, `there is no volume ${vg.name}/${name}`);
   }
 
+  /** A report: lvmd's clients are told lvm's own attributes of a volume. */
   async #host(): Promise<ObservedHost> {
-    const { model } = this.#engine;
-    return (model.newest ?? (await model.refresh())).host;
+    return (await this.#engine.model.current()).host;
   }
 
   #class({ className }: { readonly className: string }): DeviceClass {

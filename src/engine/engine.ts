@@ -11,8 +11,10 @@ import { asOperationError, execute, read, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
+import { PublicationEye } from './look-publication.ts';
 import { HostModel, type Report } from './model.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
+import { kernelWitness } from './witness.ts';
 
 /** Something wanted of a node's devices; it needs the more expensive look at all of them. */
 export type NodeTask<Status> = {
@@ -41,7 +43,9 @@ export class Engine {
   constructor(doors: { readonly host: Host; readonly clock: Clock; readonly trace: Trace }) {
     this.model = new HostModel(doors.host, doors.clock);
     this.#clock = doors.clock;
-    this.#tools = { host: doors.host, model: this.model, trace: doors.trace };
+    const { host, clock, trace } = doors;
+    const witness = kernelWitness(new PublicationEye(host, clock));
+    this.#tools = { host, model: this.model, witness, trace };
     this.#devices = new Lane(this.#tools);
     this.model.onReport(() => {
       for (const lane of this.#lanes.values()) lane.takeUpRescue();

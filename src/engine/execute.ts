@@ -20,15 +20,20 @@ export async function read(host: Host, command: Command, signal?: Signal): Promi
 
 /**
  * Runs a step. It returns or throws only when every program it started is really gone, so the
- * caller may hold a place in a queue for exactly as long as the host is being changed.
+ * caller may hold a place in a queue for exactly as long as the host is being changed. What it
+ * said on stdout is returned.
  */
 export async function execute(
   host: Host,
   step: Step,
   subject: Subject,
   trace: Trace,
-): Promise<void> {
-  for (const command of commandsOf(step)) await runCommand(host, command, step, subject, trace);
+): Promise<string> {
+  let said = '';
+  for (const command of commandsOf(step)) {
+    said += await runCommand(host, command, step, subject, trace);
+  }
+  return said;
 }
 
 type AnyStep = { readonly kind: StepKind | PublicationStepKind };
@@ -39,7 +44,7 @@ export async function runCommand(
   step: AnyStep,
   subject: Subject,
   trace: Trace,
-): Promise<void> {
+): Promise<string> {
   const running = host.start(command);
   let result: CommandResult | undefined;
   let failure: OperationError | undefined;
@@ -59,6 +64,7 @@ export async function runCommand(
     ...(failure === undefined ? {} : { error: failure.message }),
   });
   if (failure !== undefined) throw failure;
+  return result?.stdout ?? '';
 }
 
 /**

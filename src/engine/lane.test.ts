@@ -12,6 +12,7 @@ import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
 import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
 import type { ObservedVg } from '../core/observed.ts';
+import type { Step } from '../core/step.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
@@ -20,12 +21,30 @@ import { Lane } from './lane.ts';
 import { HostModel } from './model.ts';
 import type { Signal, TraceEvent } from './ports.ts';
 import { volumeTask } from './tasks.ts';
+import type { Witness } from './witness.ts';
+
+/** Nothing can be seen but by a report. */
+const blind: Witness = { see: () => Promise.resolve(undefined) };
 
 function world(...vgs: readonly ObservedVg[]) {
+  return worldWith(new TinyHost(...vgs), blind);
+}
+
+/** The kernel shows what is. */
+function seeingWorld(...vgs: readonly ObservedVg[]) {
   const host = new TinyHost(...vgs);
+  const see = async (step: Step) => {
+    const lv = host.state.vgs[0]?.lvs.find(({ name }) => 'lv' in step && name === step.lv);
+    if (step.kind === 'remove-lv') return lv === undefined ? step.lvUuid : undefined;
+    return lv?.uuid;
+  };
+  return worldWith(host, { see });
+}
+
+function worldWith(host: TinyHost, witness: Witness) {
   const model = new HostModel(host, new TinyClock());
   const events: TraceEvent[] = [];
-  const lane = new Lane({ host, model, trace: (event) => events.push(event) });
+  const lane = new Lane({ host, model, witness, trace: (event) => events.push(event) });
   const submit = (task: Task<VolumeStatus>, signal?: Signal) => {
     const job = new Job(task, signal);
     lane.add(job as Job);
@@ -78,6 +97,50 @@ test('creating, growing and removing cost one command each, whatever else waits'
     ...['lvremove a', 'lvremove b'],
   ]);
   assert.equal(host.looks, 4);
+});
+
+test('what the kernel bears out is answered without another look', async () => {
+  const { host, model, submit } = seeingWorld();
+  const made = await submit(volume('a', 3));
+  assert.ok(made.kind === 'settled');
+  assert.equal(made.status.uuid, 'vg1-a-made');
+  await submit(volume('b'));
+  await submit(volume('a', 5));
+  await submit(removal('b'));
+  assert.equal(host.looks, 1);
+  assert.deepEqual(host.changes, ['lvcreate a', 'lvcreate b', 'lvextend a', 'lvremove b']);
+  const known = model.newest?.host.vgs[0]?.lvs.map(({ name, sizeBytes }) => [name, sizeBytes]);
+  assert.deepEqual(known, [['a', extents(5)]]);
+  assert.equal((await model.current()).host.vgs[0]?.lvs.length, 1);
+  assert.equal(host.looks, 2);
+});
+
+test('a refusal is never told without a look of its own', async () => {
+  const { host, submit } = seeingWorld(vgWithFree([4]));
+  await submit(volume('a', 4));
+  assert.equal(host.looks, 1);
+  // Its room comes back with a removal, which only a look shows.
+  await submit(removal('a'));
+  assert.equal((await submit(volume('b', 4))).kind, 'settled');
+  assert.equal(host.looks, 2);
+});
+
+test('a failure between two that were borne out is looked at', async () => {
+  const { host, submit } = seeingWorld();
+  await submit(volume('a'));
+  host.behave = (name) => (name === 'lvcreate b' ? { exitCode: 5, hasEffect: false } : {});
+  await assert.rejects(submit(volume('b')), { code: 'CommandFailed' });
+  const looks = host.looks;
+  assert.ok(looks > 1);
+  await submit(volume('c'));
+  assert.equal(host.looks, looks);
+});
+
+test('what is borne out is flushed before it is answered', async () => {
+  const { host, submit } = seeingWorld(vgWithFree([9]));
+  await submit(volume('a'));
+  assert.equal(host.looks, 1);
+  assert.notDeepEqual(host.flushed, []);
 });
 
 test('a burst is no longer than its limit, and the order stays', async () => {

@@ -5,31 +5,37 @@ import { show } from '../base/show.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
-import { isLong, type Step } from '../core/step.ts';
+import { type Decision, isLong, type Step } from '../core/step.ts';
+import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
 import { type ActivateLv, sendQueuedMessages } from './messages.ts';
 import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
+import type { Witness } from './witness.ts';
 
 /** What the lanes of one host share. */
 export type LaneTools = {
   readonly host: Host;
   readonly model: HostModel;
+  readonly witness: Witness;
   readonly trace: Trace;
 };
 
 /**
  * The write queue of one volume group: one change at a time, in the order they came. Changes that
  * wait together form a burst. Within it the effect of each step is predicted, so that a burst
- * costs one refresh; whoever asked is answered from that refresh, never from the prediction.
+ * costs one refresh at most. Whoever asked is answered when the kernel bears out what lvm did, or
+ * else from that refresh, and never from a prediction alone.
  */
 export class Lane {
   readonly #tools: LaneTools;
   readonly #waiting: (Job | Exclusive)[] = [];
   #isWorking = false;
   #lastChange = 0;
+  /** Our last change that only a report can tell the outcome of. */
+  #lastDoubt = 0;
   /** Groups in which a command of ours failed, and may have left a device suspended. */
   readonly #suspects = new Set<string>();
   /** Volumes that their thin pool did not know when they were to be activated. */
@@ -72,7 +78,7 @@ export class Lane {
         } catch (error) {
           reject(error);
         } finally {
-          this.#lastChange = this.#tools.model.changed();
+          this.#doubt();
         }
       };
       if (this.#waiting.length >= limits.queueLengthMax) reject(queueFull('this node'));
@@ -110,9 +116,12 @@ export class Lane {
 
   async #runBurst(burst: readonly Job[]): Promise<void> {
     try {
+      await this.rescue();
+      await this.#runWitnessed(burst);
       for (let pass = 0; ; pass += 1) {
         assert(pass < limits.passesMax, 'a burst must come to rest');
         await this.rescue();
+        if (burst.every((job) => job.isDone || job.isAway)) return;
         const report = await this.#tools.model.since(this.#lastChange);
         await this.#flush(report, burst[0]?.task.vg ?? '');
         const open = burst.filter((job) => !job.isDone && !job.isAway);
@@ -124,6 +133,21 @@ export class Lane {
       for (const job of burst) if (!job.isAway) job.fail(error);
       // Somebody may wait for none of them: a bug must stop us all the same.
       if (!(error instanceof OperationError)) throw error;
+    }
+  }
+
+  /**
+   * Changes that come one after the other need no look in between, as long as each was borne out
+   * by the kernel and the next is of the same sort. What would be refused is looked at first.
+   */
+  async #runWitnessed(burst: readonly Job[]): Promise<void> {
+    const { model } = this.#tools;
+    const { newest: view } = model;
+    if (view === undefined || view.startedAt >= this.#lastChange) return;
+    if (view.startedAt < this.#lastDoubt || model.ageMs > limits.witnessedMsMax) return;
+    const open = burst.filter((job) => !job.isDone);
+    if (open.every((job) => isOfTheSort(job.task.plan(view.host)))) {
+      await this.#runSteps(open, view);
     }
   }
 
@@ -179,21 +203,43 @@ export class Lane {
           break;
         }
         // What a failed step did nobody knows yet: whoever comes after it waits for a look.
-        if (!(await this.#runStep(job, decision.step, report))) return;
-        host = predict(host, decision.step);
+        const end = await this.#runStep(job, decision.step, report);
+        if (end.kind === 'failed') return;
+        if (end.uuid === undefined || !canBeWitnessed(decision.step)) {
+          host = predict(host, decision.step);
+          continue;
+        }
+        host = afterWitnessed(host, decision.step, end.uuid);
+        await this.#settle(job, host, report);
       }
     }
   }
 
-  async #runStep(job: Job, step: Step, report: Report): Promise<boolean> {
+  /**
+   * The kernel has borne out the last step of a job. If nothing is left to do, it is done; unless
+   * something before it, on which the plan rests, was only foreseen.
+   */
+  async #settle(job: Job, host: ObservedHost, report: Report): Promise<void> {
+    if (this.#lastDoubt > report.startedAt || job.task.plan(host).kind !== 'rest') return;
+    await this.#flush(report, job.task.vg);
+    job.settle(host);
+  }
+
+  async #runStep(job: Job, step: Step, report: Report): Promise<StepEnd> {
     this.#count(job, step);
     // A look that somebody else asked for meanwhile may know better than the plan does.
     const newest = this.#tools.model.newest ?? report;
-    if (newest !== report && staleReason(step, newest.host) !== undefined) return false;
+    if (newest !== report && staleReason(step, newest.host) !== undefined) return failed;
     const { noun, volume } = job.task;
+    const { host, model, trace, witness } = this.#tools;
     try {
-      await execute(this.#tools.host, step, { noun, volume }, this.#tools.trace);
-      return true;
+      const said = await model.changing(() => execute(host, step, { noun, volume }, trace));
+      const change = model.changed();
+      this.#lastChange = change;
+      const uuid = await witness.see(step, said);
+      if (uuid === undefined || !canBeWitnessed(step)) this.#lastDoubt = change;
+      else model.witness(change, step, uuid);
+      return { kind: 'done', uuid };
     } catch (error) {
       const failure = asOperationError(error);
       const isFirst = job.repeats === 0;
@@ -202,10 +248,15 @@ export class Lane {
         this.#unknown.push(step);
       } else job.failure = failure;
       this.suspect(step);
-      return false;
-    } finally {
-      this.#lastChange = this.#tools.model.changed();
+      this.#doubt();
+      return failed;
     }
+  }
+
+  /** Something changed, and only a look can tell what. */
+  #doubt(): void {
+    this.#lastChange = this.#tools.model.changed();
+    this.#lastDoubt = this.#lastChange;
   }
 
   #count(job: Job, step: Step): void {
@@ -237,7 +288,7 @@ export class Lane {
       job.failure = asOperationError(error);
       this.suspect(step);
     }
-    this.#lastChange = this.#tools.model.changed();
+    this.#doubt();
     job.isAway = false;
     this.#enqueue(job);
   }
@@ -261,6 +312,17 @@ function concludeStep(job: Job, step: Step): boolean {
 function concludeFailure(job: Job, failure: OperationError): void {
   if (failures[failure.code].retry === 'backoff') job.fail(failure);
   else job.refuse(blocked(failure.code, failure.message));
+}
+
+/** How a step ended; with the identity of the volume where the kernel bore it out. */
+type StepEnd =
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'done'; readonly uuid: string | undefined };
+
+const failed: StepEnd = { kind: 'failed' };
+
+function isOfTheSort(decision: Decision): boolean {
+  return decision.kind === 'step' && canBeWitnessed(decision.step) && !needsLook(decision.step);
 }
 
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };

@@ -60,7 +60,7 @@ export class PublicationEye {
     return { ...(await this.path(targetPath)), legacyNode: await this.#legacyNode(volume) };
   }
 
-  async device(volume: PublishedVolume): Promise<VolumeDevice | undefined> {
+  async device(volume: Pick<PublishedVolume, 'vg' | 'name'>): Promise<VolumeDevice | undefined> {
     const path = `/dev/mapper/${dmName(volume.vg, volume.name)}`;
     const { kind, number } = await this.#soon(this.#host.inspect(path), path);
     if (kind !== 'device') return undefined;

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import type { ObservedHost } from '../core/observed.ts';
+import { afterWitnessed, type WitnessedStep } from '../core/witness.ts';
 import { Alarm } from './alarm.ts';
 import { observeHost } from './look.ts';
 import type { Clock, Host, Signal } from './ports.ts';
@@ -17,7 +18,12 @@ export class HostModel {
   readonly #clock: Clock;
   #events = 0;
   #newest: Report | undefined;
+  /** The newest report with everything since that was witnessed. */
+  #view: Report | undefined;
+  #witnessed: readonly Witnessed[] = [];
   #newestAtMs = 0;
+  #changedAtMs = 0;
+  #changesRunning = 0;
   #running: Promise<Report> | undefined;
   #following: Promise<Report> | undefined;
   readonly #listeners = new Set<(host: ObservedHost) => void>();
@@ -29,8 +35,42 @@ export class HostModel {
     this.#clock = clock;
   }
 
+  /**
+   * What is known without another look: the newest report, and on top of it what was witnessed
+   * since. It has everything that was ever answered.
+   */
   get newest(): Report | undefined {
-    return this.#newest;
+    return this.#view;
+  }
+
+  /** How old the newest look is. */
+  get ageMs(): number {
+    return this.#clock.nowMs() - this.#newestAtMs;
+  }
+
+  /** A look of its own, not older than anything that was ever answered. */
+  current(): Promise<Report> {
+    return this.since(Math.max(0, ...this.#witnessed.map(({ change }) => change)));
+  }
+
+  /** Around a change: nobody looks by himself while one runs, or two would wait for one lock. */
+  async changing<T>(work: () => Promise<T>): Promise<T> {
+    this.#changesRunning += 1;
+    try {
+      return await work();
+    } finally {
+      this.#changesRunning -= 1;
+      this.#changedAtMs = this.#clock.nowMs();
+    }
+  }
+
+  /** A change that needs no look to be believed; one follows all the same, when it is quiet. */
+  witness(change: number, step: WitnessedStep, uuid: string): void {
+    const { newest } = this;
+    if (newest === undefined || newest.startedAt >= change) return;
+    this.#witnessed = [...this.#witnessed, { change, step, uuid }];
+    this.#view = { ...newest, host: afterWitnessed(newest.host, step, uuid) };
+    this.hint();
   }
 
   /** Called after a change: every look that began before it is out of date for the changer. */
@@ -76,7 +116,7 @@ export class HostModel {
     while (!signal.aborted) {
       const isHinted = await this.#sleepUntilDue(signal);
       if (signal.aborted) return;
-      if (isHinted) await this.#clock.sleep(limits.hintSettleMs, signal);
+      if (isHinted) await this.#untilQuiet(signal);
       // A hint that comes while the look runs is for the next one.
       this.#isHinted = false;
       try {
@@ -88,9 +128,20 @@ export class HostModel {
     }
   }
 
+  /** Whoever makes one volume after the other is not kept waiting by looks of ours. */
+  async #untilQuiet(signal: Signal): Promise<void> {
+    const { hintSettleMs, witnessedMsMax } = limits;
+    for (;;) {
+      await this.#clock.sleep(hintSettleMs, signal);
+      const sinceMs = this.#clock.nowMs() - this.#changedAtMs;
+      const isBusy = this.#changesRunning > 0 || sinceMs < hintSettleMs;
+      if (signal.aborted || !isBusy || this.ageMs > witnessedMsMax) return;
+    }
+  }
+
   async #sleepUntilDue(signal: Signal): Promise<boolean> {
     for (;;) {
-      const age = this.#clock.nowMs() - this.#newestAtMs;
+      const age = this.ageMs;
       const isDue = this.#newest === undefined || age >= limits.foreignChangeNoticedMs;
       if (isDue || signal.aborted) return false;
       if (this.#isHinted) return true;
@@ -119,12 +170,27 @@ export class HostModel {
     const startedAt = this.#events;
     try {
       const report = { host: await observeHost(this.#host), startedAt };
-      this.#newest = report;
-      this.#newestAtMs = this.#clock.nowMs();
+      this.#take(report);
       for (const listener of this.#listeners) listener(report.host);
       return report;
     } finally {
       this.#running = undefined;
     }
   }
+
+  #take(report: Report): void {
+    this.#newest = report;
+    this.#newestAtMs = this.#clock.nowMs();
+    this.#witnessed = this.#witnessed.filter(({ change }) => change > report.startedAt);
+    const after = (host: ObservedHost, { step, uuid }: Witnessed) =>
+      afterWitnessed(host, step, uuid);
+    const isPlain = this.#witnessed.length === 0;
+    this.#view = isPlain ? report : { ...report, host: this.#witnessed.reduce(after, report.host) };
+  }
 }
+
+type Witnessed = {
+  readonly change: number;
+  readonly step: WitnessedStep;
+  readonly uuid: string;
+};

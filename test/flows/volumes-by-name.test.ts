@@ -294,10 +294,14 @@ test('capacity is what a class can give, and nothing where there is no such clas
 test('a request whose last look failed finds what it made', async () => {
   const scene = await Scene.begin();
   const warm = await scene.create('warm');
-  scene.stage.world.faults.next('fullreport', { kind: 'fail' });
+  const loseAnswer = () => {
+    scene.stage.world.faults.next('lvcreate', { kind: 'killed', when: 'after' });
+    scene.stage.world.faults.next('fullreport', { kind: 'fail' });
+  };
+  loseAnswer();
   await assert.rejects(scene.create('pvc-1'));
   await scene.create('pvc-1');
-  scene.stage.world.faults.next('fullreport', { kind: 'fail' });
+  loseAnswer();
   const snapshot = { name: 'snap', sourceId: warm.id };
   await assert.rejects(scene.run(scene.volumes.snapshot(snapshot)));
   await scene.run(scene.volumes.snapshot(snapshot));
