@@ -20,6 +20,7 @@ import type { Clock, Host, TraceEvent } from '../engine/ports.ts';
 import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
+import { withToldStrays } from '../host/strays.ts';
 import { Diagnostics, parseAddress } from './diagnostics.ts';
 import { FileWatch } from './file-watch.ts';
 import type { Log } from './log.ts';
@@ -97,7 +98,10 @@ export class Standalone {
   constructor(parts: Parts) {
     const { options, loaded, log, clock } = parts;
     const nowMs = () => clock.nowMs();
-    const host = meteredHost(parts.host, nowMs, (run) => this.#metrics.ran(run));
+    const metered = meteredHost(parts.host, nowMs, (run) => this.#metrics.ran(run));
+    const host = withToldStrays(metered, (strays) =>
+      log({ level: 'warn', message: 'waiting for what an earlier life began', strays }),
+    );
     this.#parts = { ...parts, host };
     const trace = (event: TraceEvent) => log({ level: 'info', message: 'step', ...event });
     const doors = { host, clock, trace };

@@ -5,6 +5,7 @@ import { Engine } from '../engine/engine.ts';
 import type { Host, Trace } from '../engine/ports.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
+import { withToldStrays } from '../host/strays.ts';
 
 /** What `main.ts` read from the environment; nothing below it reads more. */
 export type Environment = {
@@ -21,7 +22,10 @@ export type CommonFlags = { readonly nsenter: boolean; readonly verbose: boolean
 const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
 
 export function makeContext(environment: Environment, flags: CommonFlags): Context {
-  const host = realHost({ prefix: flags.nsenter ? nsenter : [], path: environment.path });
+  const door = realHost({ prefix: flags.nsenter ? nsenter : [], path: environment.path });
+  const host = withToldStrays(door, (strays) =>
+    environment.warn(`quarry: waiting for what an earlier run began: ${showList(strays)}`),
+  );
   const trace: Trace = (event) => {
     if (!flags.verbose) return;
     const how = event.exitCode === undefined ? 'did not end' : `exit ${event.exitCode}`;

@@ -6,7 +6,8 @@ import { limits } from '../base/limits.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
 import { Patience } from './patience.ts';
-import { life, lifeKey, type RunOptions, startCommand } from './run.ts';
+import { type RunOptions, startCommand } from './run.ts';
+import { findStrays } from './strays.ts';
 
 export type HostOptions = RunOptions & { readonly flushTimeoutMs?: number };
 
@@ -19,9 +20,9 @@ export function realHost(options: HostOptions): Host {
   const flush = (device: string) => patience.run(device, flushTimeoutMs, () => flushDevice(device));
   return {
     start: (command, signal) => startCommand(command, options, signal),
-    strays: findStrays,
+    strays: () => findStrays({ directory: '/proc', patience, timeoutMs: fileTimeoutMs }),
     exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
-    links: findLinks,
+    links: (directory) => soon(directory, () => findLinks(directory)),
     readText: (path) => soon(path, () => readFile(path, 'utf8')),
     flush: async (devices) =>
       void (await Promise.all(
@@ -82,22 +83,4 @@ async function findLinks(directory: string): Promise<readonly DeviceLink[]> {
     if (device !== undefined) links.push({ link, device });
   }
   return links;
-}
-
-/** lvm starts these with its own environment, and they stay. */
-const daemons = /^(?:\S*\/)?(?:dmeventd|lvmpolld)\b/;
-
-/** A process that ends while it is looked at is none. */
-async function findStrays(): Promise<readonly string[]> {
-  const strays: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name))) {
-    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-    const mark = environment.split('\0').find((entry) => entry.startsWith(`${lifeKey}=`));
-    if (mark === undefined || mark === `${lifeKey}=${life}`) continue;
-    const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    // A zombie has no words any more, and does nothing.
-    if (words === '' || daemons.test(words)) continue;
-    strays.push(words.split('\0').join(' ').trim());
-  }
-  return strays;
 }
