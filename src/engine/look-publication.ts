@@ -94,10 +94,29 @@ export class PublicationEye {
   /** Everything on this node that shows a volume of LVM. */
   async volumeMounts(): Promise<readonly ObservedMount[]> {
     const mounts: ObservedMount[] = [];
-    for (const line of await this.mountLines()) {
-      mounts.push(mountOf(line, await this.#owner(line, undefined)));
+    const lines = await this.mountLines();
+    const tops = new Map(lines.map((line) => [line.mountPoint, line]));
+    for (const line of lines) {
+      const isTop = tops.get(line.mountPoint) === line;
+      const node = isTop && mayBeNode(line) ? await this.#nodeAt(line.mountPoint) : undefined;
+      mounts.push(mountOf(line, await this.#owner(line, node), node !== undefined));
     }
     return mounts.filter((mount) => mount.owner.kind === 'lv');
+  }
+
+  /**
+   * A device node that is bound over a file. TopoLVM makes nodes of its own, in whatever file
+   * system, and may have removed one that is still bound: then only the mount point tells which
+   * device it is. One that gives no answer is judged by its line alone: it is somebody else's.
+   */
+  async #nodeAt(mountPoint: string): Promise<PathFacts | undefined> {
+    try {
+      const facts = await this.#soon(this.#host.inspect(mountPoint), mountPoint);
+      return facts.kind === 'device' ? facts : undefined;
+    } catch (error) {
+      asOperationError(error);
+      return undefined;
+    }
   }
 
   statFs(path: string): Promise<FsSpace> {
@@ -214,6 +233,13 @@ const other: MountOwner = { kind: 'other' };
 
 /** Nodes that can be a volume's: device-mapper's own, by either name, and old TopoLVM's. */
 const isVolumeNode = /^\/dev\/(?:dm-\d+|mapper\/.+|topolvm\/.+)$/;
+
+/** Somebody may make a node in any of these; a server that is gone must not be asked for one. */
+const localTypes = /^(?:devtmpfs|tmpfs|overlay|btrfs)$/;
+
+function mayBeNode({ root, number, fsType }: MountLine): boolean {
+  return root !== '/' && (!number.startsWith('0:') || localTypes.test(fsType));
+}
 
 /** The kernel makes a number up for btrfs, which may lie on several devices. */
 function isUnnumbered(line: MountLine): boolean {

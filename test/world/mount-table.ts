@@ -76,6 +76,8 @@ export type FakeMount = {
   readonly number: string;
   /** The path below /dev of a bound device node. */
   readonly node: string | undefined;
+  /** Where the node lies if not in /dev: a file system of the machine, as its lines begin. */
+  readonly nodeOn?: { readonly number: string; readonly fsType: string; readonly source: string };
   readonly fsType: string;
   readonly source: string;
   isReadOnly: boolean;
@@ -91,9 +93,13 @@ function userOf(mount: FakeMount): string {
 }
 
 export function mountLine(mount: FakeMount): string {
-  const { id, node, mountPoint, isReadOnly, fsType, source, number, fileSystem } = mount;
+  const { id, node, mountPoint, isReadOnly, fsType, source, number, fileSystem, nodeOn } = mount;
   const state = isReadOnly ? 'ro' : 'rw';
   const point = mountPoint.replaceAll(' ', '\\040');
+  if (node !== undefined && nodeOn !== undefined) {
+    const from = `${nodeOn.fsType} ${nodeOn.source} rw`;
+    return `${id + 100} 1 ${nodeOn.number} ${node} ${point} ${state},relatime shared:5 - ${from}`;
+  }
   if (node !== undefined) {
     return `${id + 100} 1 0:7 ${node} ${point} ${state},relatime shared:5 - devtmpfs devtmpfs rw,mode=755`;
   }
