@@ -156,6 +156,20 @@ test('after a start, what an earlier life left suspended in our groups is resume
   assert.deepEqual([events[0]?.step, events[0]?.noun], ['resume-device', 'recovery']);
 });
 
+test('a suspended volume is resumed though it waits for its pool, which is suspended too', async () => {
+  const { host, engine } = world(sampleVg({ uuid: vgUuid }));
+  host.suspended = [suspended, suspended.replace('vg1-a', 'vg1-pool-tpool')];
+  const pool = gate();
+  host.behave = (name) => {
+    if (name !== 'dmsetup resume') return {};
+    if (host.changes.length === 1) return { until: pool.passed };
+    pool.open();
+    return {};
+  };
+  const { resumed } = await engine.recover(['vg1']);
+  assert.deepEqual(resumed, ['vg1-a', 'vg1-pool-tpool']);
+});
+
 test('after a start, what hangs in a group that is not ours is told and left alone', async () => {
   const { host, engine } = world(sampleVg({ uuid: vgUuid }));
   host.suspended = [suspended];

@@ -36,7 +36,7 @@ export async function execute(
   return said;
 }
 
-type AnyStep = { readonly kind: StepKind | PublicationStepKind };
+type AnyStep = { readonly kind: StepKind | PublicationStepKind | 'freeze' | 'thaw' };
 
 export async function runCommand(
   host: Host,
@@ -68,8 +68,9 @@ export async function runCommand(
 }
 
 /**
- * An lvm command that dies between suspending and resuming leaves a device on which all I/O
- * hangs. Those of the given group are resumed, after a command of ours failed in it.
+ * An lvm command that dies between suspending and resuming leaves devices on which all I/O hangs.
+ * Those of the given group are resumed, after a command of ours failed in it. Side by side: dmsetup
+ * waits until udev has read from a volume, and that waits for the suspended pool below it.
  */
 export async function resumeSuspended(
   host: Host,
@@ -78,19 +79,22 @@ export async function resumeSuspended(
   trace: Trace,
 ): Promise<readonly string[]> {
   const suspended = parseSuspended((await read(host, lookSuspended)).stdout);
-  const resumed: string[] = [];
-  for (const device of suspended.filter((candidate) => isInVg(candidate, vgUuid))) {
-    const command = resumeDevice(device.name);
-    const running = host.start(command);
-    const result = await running.result;
-    await running.gone;
-    const { argv } = command;
-    const { durationMs, exitCode } = result;
-    trace({ ...subject, step: 'resume-device', argv, durationMs, exitCode });
-    if (exitCode !== 0) throw failureOf(command, result);
-    resumed.push(device.name);
-  }
-  return resumed;
+  const names = suspended.filter((device) => isInVg(device, vgUuid)).map(({ name }) => name);
+  const endings = await Promise.allSettled(names.map((name) => resume(host, name, subject, trace)));
+  const failed = endings.find((ending) => ending.status === 'rejected');
+  if (failed !== undefined) throw asOperationError(failed.reason);
+  return names;
+}
+
+async function resume(host: Host, name: string, subject: Subject, trace: Trace): Promise<void> {
+  const command = resumeDevice(name);
+  const running = host.start(command);
+  const result = await running.result;
+  await running.gone;
+  const { argv } = command;
+  const { durationMs, exitCode } = result;
+  trace({ ...subject, step: 'resume-device', argv, durationMs, exitCode });
+  if (exitCode !== 0) throw failureOf(command, result);
 }
 
 /** "No room" means something else to whoever creates, grows or takes a snapshot. */
