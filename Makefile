@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 SEEDS ?= 2000
+ROUNDS ?= 8
+VOLUMES ?= 500
 stamp := build/.setup
 
 .PHONY: help
@@ -69,8 +71,8 @@ bundle: $(stamp) ## the program as one file, build/quarry.cjs
 	@node tools/bundle.ts build/quarry.cjs
 
 .PHONY: bench
-bench: $(stamp) ## lvm runs and latency of each operation beside a bare lvcreate loop
-	@node bench/main.ts
+bench: $(stamp) ## the driver beside bare lvm and lvmd's commands: make bench ROUNDS=3 VOLUMES=50 is short
+	@node bench/main.ts --rounds $(ROUNDS) --volumes $(VOLUMES)
 
 .PHONY: fixtures
 fixtures: $(stamp) ## record real lvm2 output again, from Debian 12 and 13

