@@ -60,7 +60,7 @@ class Counter {
     writeFileSync(log, '');
     const before = await this.#driver.runs();
     await work();
-    await this.#driver.atRest(before);
+    await this.#driver.atRest();
     const runs = runsBetween(before, await this.#driver.runs());
     const noted = readFileSync(log, 'utf8').split('\n');
     const seen = noted.filter((line) => line.startsWith('lvm ')).length;

@@ -3,6 +3,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../src/base/limits.ts';
 import { SocketClient } from '../src/csi/client.ts';
 import {
   ControllerDefinition,
@@ -21,8 +22,8 @@ export const classes = { thick: 'thick', thin: 'thin', striped: 'striped' } as c
 export type ClassName = keyof typeof classes;
 
 const patience = { timeoutMs: 300_000 };
-const restWaitMs = 1_500;
-const unchangedWaitMs = 300;
+/** Longer than the driver waits before it looks by itself. */
+const quietMsMax = 3 * limits.hintSettleMs;
 const pollMs = 20;
 
 const lvmdFile = `
@@ -139,23 +140,24 @@ export class Driver {
   }
 
   /**
-   * Waits for what still goes on behind an answer, so that a peer does not pay for it: until no
-   * program runs and the host was looked at after a change, or nothing happened for a while.
+   * Waits for what still goes on behind an answer, so that a peer does not pay for it: until the
+   * host was looked at and no program runs, or none ran for a while. Hands back for how long
+   * programs ran.
    */
-  async atRest(since: Runs): Promise<void> {
-    let quietSinceMs: number | undefined;
-    for (;;) {
-      if (this.#isBusy()) quietSinceMs = undefined;
-      else quietSinceMs ??= performance.now();
-      const quietMs = quietSinceMs === undefined ? 0 : performance.now() - quietSinceMs;
-      if (quietMs >= restWaitMs) return;
-      if (quietMs >= 2 * pollMs) {
-        const { changes, reads } = await this.runs();
-        if (reads > since.reads) return;
-        if (changes === since.changes && quietMs >= unchangedWaitMs) return;
-      }
+  async atRest(): Promise<number> {
+    const { reads } = await this.runs();
+    let busyMs = 0;
+    let quietMs = 0;
+    for (let lastMs = performance.now(); quietMs < quietMsMax; ) {
       await sleep(pollMs);
+      const isBusy = this.#isBusy();
+      const passedMs = performance.now() - lastMs;
+      lastMs += passedMs;
+      if (isBusy) busyMs += passedMs;
+      quietMs = isBusy ? 0 : quietMs + passedMs;
+      if (quietMs >= 2 * pollMs && (await this.runs()).reads > reads) break;
     }
+    return busyMs;
   }
 
   #isBusy(): boolean {

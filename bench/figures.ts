@@ -38,7 +38,7 @@ export type LatencyRow = {
   readonly ms: Readonly<Record<Side, readonly number[]>>;
 };
 
-/** Creates one after the other, or all at once. */
+/** Creates one after the other, or all at once; `restMs` is what programs took after the answer. */
 export type LoopRow = {
   readonly what: 'serial' | 'parallel';
   readonly existing: number;

@@ -2,11 +2,12 @@ import { type Driver, runsBetween } from './driver.ts';
 import { clocked, type LoopRow } from './figures.ts';
 import { group, lvm, runPeer, sizeBytes } from './peers.ts';
 
-const chunk = 5;
+/** Long enough for the looks that the driver takes between changes. */
+const chunk = 25;
 
 type Serial = { readonly countOfEach: number; readonly stay: boolean };
 
-/** Thick volumes made one after the other, a few by us and a few by bare lvcreates in turn. */
+/** Thick volumes made one after the other, some by us and some by bare lvcreates in turn. */
 export async function measureSerial(
   driver: Driver,
   existing: number,
@@ -18,11 +19,10 @@ export async function measureSerial(
   const made: string[] = [];
   for (let from = 0; from < countOfEach; from += chunk) {
     const names = namesOf(`s${existing}-${from}`, Math.min(chunk, countOfEach - from));
-    const before = await driver.runs();
     quarry.ms += await clocked(async () => {
       for (const name of names) made.push(await driver.create('thick', name, sizeBytes));
     });
-    quarry.restMs += await clocked(() => driver.atRest(before));
+    quarry.restMs += await driver.atRest();
     bare.ms += await clocked(async () => made.push(...(await bareCreates(names))));
   }
   const runs = runsBetween(began, await driver.runs());
@@ -51,7 +51,7 @@ export async function measureParallel(
         namesOf(`q${existing}`, count).map((name) => driver.create('thick', name, sizeBytes)),
       ),
     async () => {
-      restMs = await clocked(() => driver.atRest(before));
+      restMs = await driver.atRest();
     },
   );
   const runs = runsBetween(before, await driver.runs());

@@ -45,9 +45,8 @@ export async function timeNodeCalls(
   const times = new Map<string, number[]>();
   for (let round = 0; round < rounds; round += 1) {
     for (const { what, call } of callsOf(driver, `node-${round}`)) {
-      const before = await driver.runs();
       times.set(what, [...(times.get(what) ?? []), await clocked(call)]);
-      if (what === '') await driver.atRest(before);
+      await driver.atRest();
     }
   }
   return counted
