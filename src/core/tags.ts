@@ -11,6 +11,13 @@ export const ownerTag = 'quarry';
 /** Made but not yet formatted or wiped: only such a volume may ever be. */
 export const pendingTag = 'quarry.pending';
 
+/**
+ * Made for somebody who prepares it himself, and who was not told of it yet: the command that made
+ * it may have been cut off. The mark goes before anybody is told, so it never says of a volume in
+ * use that nobody has used it; and it lets nothing be formatted.
+ */
+export const makingTag = 'quarry.making';
+
 /** A copy that is not complete: the volume must not be used. */
 export const copyingTag = 'quarry.copying';
 

@@ -14,7 +14,7 @@ import {
   type ObservedVg,
 } from '../core/observed.ts';
 import { desiredSnapshot } from '../core/snapshot/desired.ts';
-import { checkCallerTags, copyingTag, isOurs, readTag, tagOf } from '../core/tags.ts';
+import { checkCallerTags, copyingTag, isOurs, makingTag, readTag, tagOf } from '../core/tags.ts';
 import { usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { grownSize } from '../core/volume/plan.ts';
@@ -47,8 +47,9 @@ export type SnapshotLv = Named & {
 
 /**
  * Volumes as TopoLVM's node service asks for them: it chooses the names, keeps the records, and
- * formats and mounts by itself. So nothing made here ever carries our pending mark, and what it
- * names is removed or grown though it carries no tag of ours: TopoLVM's own volumes have none.
+ * formats and mounts by itself. So nothing made here ever carries our pending mark: a RAID carries
+ * another one until it is complete, and TopoLVM hears of it only after that. What it names is
+ * removed or grown though it carries no tag of ours: TopoLVM's own volumes have none.
  */
 export class LvmdVolumes {
   readonly #engine: Engine;
@@ -115,8 +116,17 @@ export class LvmdVolumes {
     const wanted = { name, className: base.name, sizeBytes, tags, preparedBy: 'caller' } as const;
     const desired = orThrow(desiredVolume(wanted, [deviceClass]));
     const existing = await this.#find(deviceClass, name);
-    if (existing !== undefined) checkSame(existing, { ...desired, source: undefined });
+    if (existing !== undefined && isCutOff(existing.lv)) await this.#discard(existing);
+    else if (existing !== undefined) checkSame(existing, { ...desired, source: undefined });
     return this.#bring(volumeTask(desired), deviceClass, name);
+  }
+
+  /** Cut off in the making by an earlier call: nobody was told of it, so nobody has used it. */
+  async #discard({ vg, lv }: PlacedLv): Promise<void> {
+    const volume = { vg: vg.name, name: lv.name, uuid: lv.uuid };
+    const absent = absentVolume(vg.name, lv.name, lv.uuid);
+    const work = () => this.#engine.submit(volumeTask(absent));
+    orThrow(await this.#publisher.unseen(volume, work));
   }
 
   async #remove({ name }: Named, deviceClass: DeviceClass): Promise<void> {
@@ -296,6 +306,10 @@ function refuseElsewhere(host: ObservedHost, deviceClass: DeviceClass, name: str
   if (vg === undefined) return;
   const what = `device_class is ${show(deviceClass.name)}, and its group is ${deviceClass.vg}`;
   throw new OperationError('InvalidRequest', `${what}; the volume ${name} is in ${vg.name}`);
+}
+
+function isCutOff({ tags }: ObservedLv): boolean {
+  return isOurs(tags) && tags.includes(makingTag);
 }
 
 function placed(host: ObservedHost, vgName: string, name: string): PlacedLv | undefined {

@@ -29,6 +29,21 @@ test('a volume that its caller prepares never carries the pending mark', () => {
   assert.deepEqual(desired.tags, ['quarry', 'quarry.class=thin']);
 });
 
+test('a RAID that its caller prepares is marked until it is made, what is made at once is not', () => {
+  const layouts = [
+    [{ kind: 'raid1', mirrors: 1 }, ['quarry.making']],
+    [{ kind: 'raid5', stripes: 2 }, ['quarry.making']],
+    [{ kind: 'linear' }, []],
+    [{ kind: 'striped', stripes: 2 }, []],
+  ] as const;
+  for (const [layout, marks] of layouts) {
+    const request = { name: 'v1', className: '', sizeBytes: GiB, preparedBy: 'caller' } as const;
+    const desired = desiredVolume(request, [thickClass({ layout })]);
+    assert.ok(!isBlocked(desired));
+    assert.deepEqual(desired.tags, ['quarry', ...marks, 'quarry.class=thick'], layout.kind);
+  }
+});
+
 test('no class means the default one', () => {
   const desired = ask({ className: '' });
   assert.ok(!isBlocked(desired));

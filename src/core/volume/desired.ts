@@ -2,9 +2,9 @@ import { type Bytes, bytes, roundUp } from '../../base/bytes.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { type DeviceClass, findDeviceClass } from '../device-class.ts';
-import { checkLayout } from '../layouts.ts';
+import { checkLayout, geometryOf } from '../layouts.ts';
 import { checkLvName } from '../names.ts';
-import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import { makingTag, ownerTag, pendingTag, tagOf } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 
 export type DesiredVolume = PresentVolume | AbsentVolume;
@@ -51,8 +51,8 @@ export function desiredVolume(
   if (request.sizeBytes <= 0n) {
     return blocked('InvalidSize', `the size of ${request.name} is ${request.sizeBytes} bytes`);
   }
-  const pending = request.preparedBy === 'caller' ? [] : [pendingTag];
-  const marks = [ownerTag, ...pending, tagOf('class', deviceClass.name)];
+  const begun = request.preparedBy === 'caller' ? makingMark(deviceClass) : [pendingTag];
+  const marks = [ownerTag, ...begun, tagOf('class', deviceClass.name)];
   return {
     presence: 'present',
     name: request.name,
@@ -62,6 +62,15 @@ export function desiredVolume(
     uuid: request.uuid,
     isAdopted: false,
   };
+}
+
+/**
+ * A RAID is put together of parts, and what an lvcreate leaves that is cut off can never be used.
+ * Other layouts can be used as soon as they are there: they need no second command for a mark.
+ */
+function makingMark({ layout }: DeviceClass): readonly string[] {
+  const partsOfItsOwn = geometryOf(layout)?.metadataExtents ?? 0;
+  return partsOfItsOwn > 0 ? [makingTag] : [];
 }
 
 export function absentVolume(vg: string, name: string, uuid?: string): AbsentVolume {

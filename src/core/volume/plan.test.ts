@@ -20,7 +20,7 @@ import type { FailureCode } from '../../base/failures.ts';
 import type { DeviceClass } from '../device-class.ts';
 import type { Layout } from '../layouts.ts';
 import type { ObservedHost, ObservedLv } from '../observed.ts';
-import { copyingTag, ownerTag, pendingTag, tagOf } from '../tags.ts';
+import { copyingTag, makingTag, ownerTag, pendingTag, tagOf } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { absentVolume, desiredVolume, type PresentVolume } from './desired.ts';
 import { planVolume } from './plan.ts';
@@ -435,4 +435,18 @@ test('a RAID that was cut off in the making is removed and made anew, if nobody 
   const used = sampleLv({ ...half, tags: ['quarry'] });
   const decision = planVolume(desired, hostOf(sampleVg({ lvs: [used, part] })));
   assert.ok(decision.kind !== 'step' || decision.step.kind !== 'remove-lv');
+});
+
+test('the mark of a RAID in the making goes last, and it goes by nothing but a plain plan', () => {
+  const layout = { kind: 'raid1', mirrors: 1 } as const;
+  const request = { name: 'v1', className: '', sizeBytes: bytes(extents(1)) };
+  const desired = desiredVolume({ ...request, preparedBy: 'caller' }, [thickClass({ layout })]);
+  assert.ok(!isBlocked(desired));
+  const made = { name: 'v1', kind: 'raid1', stripes: 2, tags: [ownerTag, makingTag] } as const;
+  const planOf = (...lvs: readonly ObservedLv[]) => planVolume(desired, hostOf(sampleVg({ lvs })));
+  const step = stepOf(planOf(sampleLv(made)), 'change-tags');
+  assert.deepEqual([step.lv, step.add, step.remove], ['v1', [], [makingTag]]);
+  assertRest(planOf(sampleLv({ ...made, tags: [ownerTag] })));
+  const half = sampleLv({ ...made, isActive: false });
+  stepOf(planOf(half, sampleLv({ name: 'v1_rmeta_0', tags: [] })), 'activate-lv');
 });

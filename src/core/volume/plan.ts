@@ -16,7 +16,7 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, isOurs, pendingTag, readTag } from '../tags.ts';
+import { copyingTag, copySourceRole, isOurs, makingTag, pendingTag, readTag } from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
@@ -64,6 +64,9 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
     return refusal ?? next({ kind: 'extend-lv', ...target, sizeBytes });
   }
   if (!lv.isActive) return next({ kind: 'activate-lv', ...target });
+  if (lv.tags.includes(makingTag)) {
+    return next({ kind: 'change-tags', ...target, add: [], remove: [makingTag] });
+  }
   return rest;
 }
 
