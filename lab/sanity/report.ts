@@ -73,7 +73,6 @@ const noPublish = 'a volume is where its host is: nothing is attached';
 const noStage = 'a volume is mounted where it is published: nothing is staged';
 const noModify = 'there is nothing in a volume that a VolumeAttributesClass could change';
 const noHealth = 'alpha in CSI 1.13: a volume tells its condition in its statistics';
-const noGroups = 'group snapshots are not there yet';
 
 /** Every capability that this driver leaves out, by the words of csi-sanity, and why it does. */
 const skipReasons: Readonly<Record<string, string>> = {
@@ -93,8 +92,6 @@ const skipReasons: Readonly<Record<string, string>> = {
   'NodeGetVolumeHealth not supported': noHealth,
   'NodeGetStorageHealth not supported': noHealth,
   'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS not supported': 'a snapshot is where its volume is',
-  'GroupControllerService not supported': noGroups,
-  'VolumeGroupSnapshots not supported': noGroups,
 };
 
 type GinkgoSuite = {

@@ -5,6 +5,8 @@ import { show } from '../base/show.ts';
 import type { Configuration } from '../core/configuration.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { controllerService, type DriverNames } from '../csi/controller.ts';
+import { groupControllerService } from '../csi/group-controller.ts';
+import { Groups } from '../csi/groups.ts';
 import { Health, healthService } from '../csi/health.ts';
 import { identityService } from '../csi/identity.ts';
 import { lvmdServices } from '../csi/lvmd.ts';
@@ -84,6 +86,7 @@ export class Standalone {
   readonly engine: Engine;
   readonly #parts: Parts;
   readonly #volumes: Volumes;
+  readonly #groups: Groups;
   readonly #publisher: Publisher;
   readonly #watch: FileWatch;
   readonly #health = new Health();
@@ -115,7 +118,9 @@ export class Standalone {
     });
     const classes = () => this.configuration.classes;
     const common = { engine, publisher: this.#publisher, classes };
-    this.#volumes = new Volumes({ ...common, newId: randomUUID, nowMs: Date.now });
+    const makers = { newId: randomUUID, nowMs: Date.now };
+    this.#volumes = new Volumes({ ...common, ...makers });
+    this.#groups = new Groups({ ...common, ...makers, volumes: this.#volumes });
     this.#watch = new FileWatch(options.lvmdFile, () => void this.configuration.reread());
     const { configuration } = this;
     this.#metrics = new Metrics({ ...options, engine, configuration, nowMs: Date.now });
@@ -270,6 +275,7 @@ export class Standalone {
     return [
       identityService(names, () => this.#hasLooked()),
       controllerService(this.#volumes, names),
+      groupControllerService(this.#groups),
       nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
       healthService(this.#health),
     ];

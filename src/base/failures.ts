@@ -239,6 +239,24 @@ export const failures = {
     'user',
     'Stop what uses the volume first.',
   ),
+  CannotHoldStill: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Stop what writes to the volume, or take snapshots one by one.',
+  ),
+  FreezeBroken: row(
+    'ABORTED',
+    'backoff',
+    'system',
+    'The snapshots were not of one moment and are taken again.',
+  ),
+  SnapshotInGroup: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'user',
+    'Delete the group snapshot that it belongs to.',
+  ),
   VolumeUnhealthy: row(
     'UNAVAILABLE',
     'after-change',

@@ -53,6 +53,8 @@ export const limits = {
   zeroSliceBytes: 64n * GiB,
   /** A file or device that gives no answer for so long counts as failed. */
   fileTimeoutMs: 20_000,
+  /** File systems are frozen for a group snapshot for at most so long. */
+  freezeMsMax: 60_000,
   /** A device that does not empty its cache for so long has failed. */
   flushTimeoutMs: 120_000,
   /** One dead device holds one of them for ever; each costs about 12 KiB. libuv has 4 by itself. */

@@ -36,6 +36,9 @@ export const thinPoolRole = 'thin-pool';
 /** Value of the `role` tag of a volume that is made and removed to wake up a thin pool. */
 export const poolMessengerRole = 'pool-messenger';
 
+/** On members of a group snapshot: all were taken, and nothing was written in between. */
+export const sealedTag = 'quarry.group-sealed';
+
 const prefixes = {
   class: 'quarry.class=',
   source: 'quarry.source=',
@@ -52,6 +55,9 @@ const prefixes = {
   asked: 'quarry.asked=',
   /** The group snapshot it is a part of. */
   group: 'quarry.group=',
+  /** How that group snapshot was called, and how many members it has. */
+  'group-name': 'quarry.group-name=',
+  'group-size': 'quarry.group-size=',
 } as const;
 
 export type TagKey = keyof typeof prefixes;

@@ -7,7 +7,10 @@ import {
 } from './generated/csi.ts';
 import { type Service, service } from './service.ts';
 
-const offers = [Offer.CONTROLLER_SERVICE, Offer.VOLUME_ACCESSIBILITY_CONSTRAINTS] as const;
+const offers = [
+  ...[Offer.CONTROLLER_SERVICE, Offer.GROUP_CONTROLLER_SERVICE],
+  Offer.VOLUME_ACCESSIBILITY_CONSTRAINTS,
+] as const;
 
 const capabilities: readonly PluginCapability[] = [
   ...offers.map((type): PluginCapability => ({ type: { $case: 'service', value: { type } } })),

@@ -46,7 +46,6 @@ export type CreateVolume = {
 export type CreateSnapshot = {
   readonly name: string;
   readonly sourceId: string;
-  readonly groupId?: string;
 };
 
 /**
@@ -112,8 +111,30 @@ export class Volumes {
     return this.#turns.run(`snapshot ${request.name}`, () => this.#snapshot(request), signal);
   }
 
-  remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
+  async remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
+    const groupId = (await this.find(kind, id))?.groupId;
+    if (groupId !== undefined) {
+      const message = `the snapshot ${id} is part of the group snapshot ${groupId}`;
+      throw new OperationError('SnapshotInGroup', message);
+    }
     return this.#turns.run(id, () => this.#remove(kind, id), signal);
+  }
+
+  /** One snapshot of a group, taken while everybody holds still. */
+  async takeMember(sourceId: string, tags: readonly string[]): Promise<VolumeRecord> {
+    const source = await this.#source({ kind: 'volume', id: sourceId });
+    const desired = desiredSnapshot({
+      name: this.#parts.newId(),
+      source: sourceId,
+      sourceUuid: source.lv.uuid,
+      deviceClass: orThrow(this.classOf(source)),
+      tags,
+    });
+    return this.#bring(snapshotTask(orThrow(desired)));
+  }
+
+  removeMember(id: string): Promise<void> {
+    return this.#turns.run(id, () => this.#remove('snapshot', id));
   }
 
   /** What a class can still give; nothing where the class or its group is not here. */
@@ -246,7 +267,7 @@ export class Volumes {
   }
 
   async #snapshot(request: CreateSnapshot): Promise<VolumeRecord> {
-    const { name, sourceId, groupId } = request;
+    const { name, sourceId } = request;
     const existing = await this.#named('snapshot', name);
     if (existing !== undefined && existing.sourceId !== sourceId) {
       const message = `the snapshot ${name} exists and is of ${existing.sourceId ?? 'nothing'}`;
@@ -257,12 +278,11 @@ export class Volumes {
     // A snapshot outlives its thin source: what is there needs no source any more.
     const source = existing ?? (await this.#source({ kind: 'volume', id: sourceId }));
     const deviceClass = orThrow(this.classOf(source));
-    const group = groupId === undefined ? [] : [tagOf('group', groupId)];
     const desired = desiredSnapshot({
       name: existing?.id ?? this.#parts.newId(),
       source: sourceId,
       deviceClass,
-      tags: [...this.#marks(name), ...group],
+      tags: this.#marks(name),
       ...(existing === undefined ? { sourceUuid: source.lv.uuid } : {}),
     });
     return this.#bring(snapshotTask(orThrow(desired)));

@@ -36,7 +36,7 @@ export async function execute(
   return said;
 }
 
-type AnyStep = { readonly kind: StepKind | PublicationStepKind | 'freeze' | 'thaw' };
+type AnyStep = { readonly kind: StepKind | PublicationStepKind };
 
 export async function runCommand(
   host: Host,

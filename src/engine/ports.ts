@@ -53,6 +53,10 @@ export type Running = {
   readonly result: Promise<CommandResult>;
   /** Resolves when the program is really gone, also behind nsenter. It never rejects. */
   readonly gone: Promise<void>;
+  /** Resolves at the first word of a command that is held. It never rejects. */
+  readonly ready?: Promise<undefined>;
+  /** Ends the input of a command that is held. */
+  readonly release?: () => void;
 };
 
 export type DeviceLink = { readonly link: string; readonly device: string };

@@ -20,10 +20,13 @@ import {
   publicationStatus,
 } from '../core/publication/status.ts';
 import type { GroupWant, PublicationDecision, PublicationStep } from '../core/publication/step.ts';
+import { type Member, planStillness } from '../core/snapshot-group/stillness.ts';
 import { isBlocked } from '../core/usable-vg.ts';
+import { kernelReleasePath } from '../lvm/freeze-argv.ts';
 import { publicationCommands } from '../lvm/publication-argv.ts';
 import type { Engine } from './engine.ts';
 import { asOperationError, runCommand, type Subject } from './execute.ts';
+import { whileFrozen } from './freezer.ts';
 import type { Outcome } from './job.ts';
 import { PublicationEye } from './look-publication.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
@@ -115,6 +118,49 @@ export class Publisher {
       const paths = showList(shown.map(({ mountPoint }) => mountPoint));
       return blocked('VolumeInUse', `${volume.vg}/${volume.name} is shown at ${paths}`);
     });
+  }
+
+  /**
+   * Does something while nobody writes to any of the volumes: file systems are frozen, and nothing
+   * is shown or taken away meanwhile. What cannot be held still from outside is refused.
+   */
+  still<T>(
+    members: readonly Member[],
+    subject: Subject,
+    work: () => Promise<T>,
+  ): Promise<T | Blocked> {
+    const names = members.map(({ volume }) => volume.name).toSorted();
+    // Always in the same order, so that two groups never wait for each other.
+    const inTurns = names.reduceRight(
+      (inner, name) => () => this.#turns.run(`volume ${name}`, inner),
+      () => this.#freeze(members, subject, work),
+    );
+    return inTurns();
+  }
+
+  async #freeze<T>(
+    members: readonly Member[],
+    subject: Subject,
+    work: () => Promise<T>,
+  ): Promise<T | Blocked> {
+    // Who has a volume open only a report tells.
+    const { host } = await this.#engine.observe();
+    const fresh: Member[] = [];
+    for (const { volume } of members) {
+      const found = findPublished(volume, host);
+      if (isBlocked(found)) return found;
+      fresh.push({ volume, lv: found.lv });
+    }
+    const mounts = await this.nodeMounts();
+    const onTop = new Set<string>();
+    for (const mount of mounts) {
+      const { here } = await this.#eye.path(mount.mountPoint);
+      if (show(here.at(-1)?.owner) === show(mount.owner)) onTop.add(mount.mountPoint);
+    }
+    const kernelRelease = (await this.#host.readText(kernelReleasePath)).trim();
+    const plan = planStillness(fresh, { mounts, onTop, kernelRelease });
+    if (isBlocked(plan)) return plan;
+    return whileFrozen(plan.freeze, { host: this.#host, trace: this.#trace, subject }, work);
   }
 
   /** Everything on this node that shows a volume of LVM, ours or not. */

@@ -9,6 +9,7 @@ import type { GroupWant } from '../core/publication/step.ts';
 import type { DesiredSnapshot } from '../core/snapshot/desired.ts';
 import { planSnapshot } from '../core/snapshot/plan.ts';
 import { snapshotStatus } from '../core/snapshot/status.ts';
+import { planSeal, type Seal } from '../core/snapshot-group/seal.ts';
 import type { DesiredThinPool } from '../core/thin-pool/desired.ts';
 import { planThinPool } from '../core/thin-pool/plan.ts';
 import { type ThinPoolStatus, thinPoolStatus } from '../core/thin-pool/status.ts';
@@ -71,6 +72,16 @@ export function publicationTask(volume: PublishedVolume, wanted: GroupWant): Tas
     volume: volume.name,
     vg: volume.vg,
     plan: (host) => planInGroup(wanted, volume, host),
+    status: () => undefined,
+  };
+}
+
+export function sealTask(member: Seal): Task<undefined> {
+  return {
+    noun: 'snapshot-group',
+    volume: member.name,
+    vg: member.vg,
+    plan: (host) => planSeal(member, host),
     status: () => undefined,
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
@@ -189,4 +189,34 @@ test('lvm alone is run by the words of an administrator, everything else by the 
     (await startCommand({ argv, effect: 'reads', timeoutMs: 10_000 }, given).result).stdout;
   assert.equal(await told('lvm', 'vgs'), '/sbin/lvm vgs\n');
   assert.equal(await told('dmsetup', 'info'), 'in dmsetup info\n');
+});
+
+test('a command that is held tells when it is ready, and ends when it is let go', async () => {
+  const held = { ...changes('echo frozen; cat > /dev/null; echo over'), isHeld: true } as const;
+  const running = startCommand(held, options);
+  assert.equal(await running.ready, undefined);
+  const isOver = await Promise.race([running.gone.then(() => true), sleep(200, false)]);
+  assert.equal(isOver, false);
+  running.release?.();
+  const { exitCode, stdout } = await running.result;
+  assert.deepEqual([exitCode, stdout], [0, 'frozen\nover\n']);
+});
+
+test('a command that is held goes on without us, and ends by itself', async (t) => {
+  const file = scratch(t);
+  const script = `trap "" PIPE; echo frozen; cat > /dev/null; echo over > ${file}`;
+  const url = new URL('./run.ts', import.meta.url).href;
+  const held = { ...changes(script), isHeld: true };
+  const life = `
+    import { startCommand } from '${url}';
+    const running = startCommand(${JSON.stringify(held)}, ${JSON.stringify(options)});
+    await running.ready;
+    console.log('ready');
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', life]);
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  for (let tries = 0; tries < 100 && !existsSync(file); tries += 1) await sleep(20);
+  assert.equal(readFileSync(file, 'utf8'), 'over\n');
 });

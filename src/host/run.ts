@@ -28,7 +28,7 @@ export function startCommand(command: Command, options: RunOptions, signal?: Sig
   const startedAtMs = performance.now();
   const [program, ...args] = wordsOf(command, options);
   const child = spawn(program ?? '', args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [command.isHeld === true ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     detached: true,
     env: {
       ...{ LC_ALL: 'C', PATH: options.path, LVM_SUPPRESS_FD_WARNINGS: '1' },
@@ -49,7 +49,17 @@ export function startCommand(command: Command, options: RunOptions, signal?: Sig
   const result = Promise.race([finished, patience.broken]).finally(() => patience.release());
   // Who stopped waiting must not be told about it a second time.
   finished.catch(() => undefined);
-  return { result, gone: end.then(() => undefined) };
+  const running = { result, gone: end.then(() => undefined) };
+  return command.isHeld === true ? { ...running, ...handleOf(child) } : running;
+}
+
+function handleOf(child: ChildProcess): Required<Pick<Running, 'ready' | 'release'>> {
+  const ready = new Promise<undefined>((resolve) => {
+    child.stdout?.once('data', () => resolve(undefined));
+  });
+  // Who has ended does not read what is left of its input.
+  child.stdin?.on('error', () => undefined);
+  return { ready, release: () => child.stdin?.end() };
 }
 
 function wordsOf({ argv }: Command, { prefix, lvm = [] }: RunOptions): readonly string[] {

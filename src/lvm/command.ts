@@ -4,6 +4,8 @@ export type Command = {
   /** A reading command may be killed; a changing one is never, whoever stops waiting for it. */
   readonly effect: 'reads' | 'changes';
   readonly timeoutMs: number;
+  /** Its input stays open until it is released, or until we are gone. */
+  readonly isHeld?: true;
 };
 
 export type CommandResult = {

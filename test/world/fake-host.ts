@@ -4,8 +4,10 @@ import type { FsSpace } from '../../src/core/publication/status.ts';
 import type { FileStep } from '../../src/core/publication/step.ts';
 import type { DeviceLink, Host, PathFacts, Running, Signal } from '../../src/engine/ports.ts';
 import type { Command } from '../../src/lvm/command.ts';
+import { kernelReleasePath } from '../../src/lvm/freeze-argv.ts';
 import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
 import { isOpenByLvm, lvAt } from './commands/devices.ts';
+import { holdFreeze } from './commands/freeze.ts';
 import { fsSpace, inspectPath, sysFile } from './fake-files.ts';
 import { isInUse, type Machine } from './machine.ts';
 import { never, type ProcessTable } from './process-table.ts';
@@ -52,11 +54,24 @@ export class FakeHost implements Host {
 
   start(command: Command, signal?: Signal): Running {
     if (this.#isDead) return { result: never(), gone: never() };
+    if (command.isHeld === true) return this.#hold(command);
     const running = this.#processes.start(command, signal, {
       die: () => this.die(),
       isDead: () => this.#isDead,
     });
     return { result: this.#whileAlive(running.result), gone: this.#whileAlive(running.gone) };
+  }
+
+  /** Its input ends when it is released, and when we are gone. */
+  #hold(command: Command): Running {
+    const { result, gone, ready, release } = holdFreeze(this.#machine, command.argv);
+    this.onDeath(() => release?.());
+    return {
+      result: this.#whileAlive(result),
+      gone: this.#whileAlive(gone),
+      ...(ready === undefined ? {} : { ready: this.#whileAlive(ready) }),
+      ...(release === undefined ? {} : { release }),
+    };
   }
 
   async strays(): Promise<readonly string[]> {
@@ -147,6 +162,7 @@ export class FakeHost implements Host {
 
   #procFile(path: string): string | undefined {
     if (path === mountsPath) return mountInfo(this.#machine);
+    if (path === kernelReleasePath) return `${this.#machine.kernelRelease}\n`;
     return path === swapsPath ? swaps(this.#machine) : sysFile(this.#machine, path);
   }
 

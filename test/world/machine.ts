@@ -16,6 +16,9 @@ export class Machine {
   vgs: Vg[] = [];
   readonly destroyed: Destruction[] = [];
   readonly table = new MountTable();
+  /** Volumes whose file system is frozen: all writing to them waits. */
+  readonly frozen = new Set<Lv>();
+  kernelRelease = '6.12.0-fake';
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** What runs right now, for the notes LVM keeps. */

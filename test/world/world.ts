@@ -106,6 +106,7 @@ export class FakeWorld {
   cutPower(options: { readonly autoActivate: boolean } = { autoActivate: true }): void {
     for (const host of this.#hosts) host.die();
     this.processes.cutPower();
+    this.machine.frozen.clear();
     this.machine.caches?.lose(this.chance);
     this.machine.table.clear();
     for (const lv of this.machine.vgs.flatMap((vg) => vg.lvs)) {

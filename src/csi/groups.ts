@@ -1,0 +1,183 @@
+import { isDeepStrictEqual } from 'node:util';
+import { OperationError } from '../base/failures.ts';
+import { showList } from '../base/show.ts';
+import type { VolumeRecord } from '../core/catalog.ts';
+import { groupsIn, type SnapshotGroup } from '../core/snapshot-group/catalog.ts';
+import { tagOf } from '../core/tags.ts';
+import type { Engine } from '../engine/engine.ts';
+import { asOperationError } from '../engine/execute.ts';
+import { settled } from '../engine/job.ts';
+import type { Signal } from '../engine/ports.ts';
+import type { Publisher } from '../engine/publisher.ts';
+import { sealTask } from '../engine/tasks.ts';
+import { Turns } from '../engine/turns.ts';
+import { orThrow, type Volumes } from './volumes.ts';
+
+export type GroupsParts = {
+  readonly engine: Engine;
+  readonly publisher: Pick<Publisher, 'still'>;
+  readonly volumes: Volumes;
+  readonly newId: () => string;
+  readonly nowMs: () => number;
+};
+
+/**
+ * Snapshots of several volumes at one moment. A group without its seal was cut off: nobody was told
+ * of it, and the same request removes what is there and takes all of it anew.
+ */
+export class Groups {
+  readonly #parts: GroupsParts;
+  readonly #turns = new Turns();
+
+  constructor(parts: GroupsParts) {
+    this.#parts = parts;
+  }
+
+  create(name: string, sourceIds: readonly string[], signal?: Signal): Promise<SnapshotGroup> {
+    return this.#turns.run(`group ${name}`, () => this.#create(name, sourceIds), signal);
+  }
+
+  /** With the snapshots that the caller believes to be in it; none means that it does not say. */
+  async get(id: string, snapshotIds: readonly string[]): Promise<SnapshotGroup> {
+    const group = await this.#find(({ id: candidate }) => candidate === id);
+    if (group === undefined) {
+      throw new OperationError('VolumeNotFound', `there is no group snapshot ${id}`);
+    }
+    await this.#checkMembers(group, snapshotIds);
+    return group;
+  }
+
+  async remove(id: string, snapshotIds: readonly string[], signal?: Signal): Promise<void> {
+    return this.#turns.run(id, () => this.#remove(id, snapshotIds), signal);
+  }
+
+  async #create(name: string, sourceIds: readonly string[]): Promise<SnapshotGroup> {
+    const { newId, nowMs } = this.#parts;
+    checkSources(sourceIds);
+    const existing = await this.#find((group) => group.name === name);
+    if (existing !== undefined) {
+      // Somebody was told of one with a seal. Even if an administrator removed some of it, the
+      // rest is kept, and said not to be ready.
+      if (existing.isSealed) return this.#sealed(sameSources(existing, sourceIds));
+      await this.#removeMembers(existing.members);
+    }
+    const sources = await this.#sources(sourceIds);
+    const id = newId();
+    const tags = [
+      ...[tagOf('group', id), tagOf('group-name', name)],
+      ...[tagOf('group-size', String(sourceIds.length)), tagOf('created', String(nowMs()))],
+    ];
+    try {
+      await this.#take(name, sources, tags);
+    } catch (error) {
+      // If this fails too, the same request finds what is left and removes it.
+      const left = await this.#find((group) => group.id === id);
+      await this.#removeMembers(left?.members ?? []).catch(asOperationError);
+      throw error;
+    }
+    return this.get(id, []);
+  }
+
+  async #take(
+    name: string,
+    sources: readonly VolumeRecord[],
+    tags: readonly string[],
+  ): Promise<void> {
+    const { publisher, volumes } = this.#parts;
+    const members = sources.map(({ id, lv, vg }) => ({
+      volume: { vg: vg.name, name: id, uuid: lv.uuid },
+      lv,
+    }));
+    const subject = { noun: 'snapshot-group', volume: name };
+    const work = () => allOrFirstFailure(sources.map(({ id }) => volumes.takeMember(id, tags)));
+    const outcome = await publisher.still(members, subject, async () => ({ taken: await work() }));
+    await this.#seal(orThrow(outcome).taken);
+  }
+
+  async #sealed(group: SnapshotGroup): Promise<SnapshotGroup> {
+    await this.#seal(group.members);
+    return group;
+  }
+
+  async #seal(members: readonly VolumeRecord[]): Promise<void> {
+    const { engine } = this.#parts;
+    const ends = members.map(({ id, lv, vg }) =>
+      engine.submit(sealTask({ vg: vg.name, name: id, uuid: lv.uuid })),
+    );
+    for (const end of await allOrFirstFailure(ends)) settled(end);
+  }
+
+  async #remove(id: string, snapshotIds: readonly string[]): Promise<void> {
+    const group = await this.#find(({ id: candidate }) => candidate === id);
+    // What is gone is gone; but a snapshot of something else is not to be believed gone with it.
+    if (group === undefined) return this.#checkMembers({ id, members: [] }, snapshotIds);
+    await this.#checkMembers(group, snapshotIds);
+    await this.#removeMembers(group.members);
+  }
+
+  async #removeMembers(members: readonly VolumeRecord[]): Promise<void> {
+    for (const { id } of members) await this.#parts.volumes.removeMember(id);
+  }
+
+  async #checkMembers(
+    group: Pick<SnapshotGroup, 'id' | 'members'>,
+    snapshotIds: readonly string[],
+  ): Promise<void> {
+    if (snapshotIds.length === 0) return;
+    const ours = new Set(group.members.map(({ id }) => id));
+    const records = await this.#parts.volumes.records();
+    const strange = snapshotIds.filter(
+      (id) => !ours.has(id) && records.some((record) => record.id === id),
+    );
+    const unnamed = [...ours].filter((id) => !snapshotIds.includes(id));
+    const problems = [
+      ...(strange.length === 0 ? [] : [`${showList(strange)} is not in it`]),
+      ...(unnamed.length === 0 ? [] : [`${showList(unnamed)} is in it and was not named`]),
+    ];
+    if (problems.length === 0) return;
+    const message = `snapshot_ids do not agree with the group ${group.id}: ${problems.join('; ')}`;
+    throw new OperationError('InvalidRequest', message);
+  }
+
+  async #sources(sourceIds: readonly string[]): Promise<readonly VolumeRecord[]> {
+    const sources: VolumeRecord[] = [];
+    for (const id of sourceIds) {
+      const record = await this.#parts.volumes.find('volume', id);
+      if (record === undefined)
+        throw new OperationError('SourceNotFound', `there is no volume ${id}`);
+      sources.push(record);
+    }
+    return sources;
+  }
+
+  async #find(isWanted: (group: SnapshotGroup) => boolean): Promise<SnapshotGroup | undefined> {
+    return groupsIn(await this.#parts.volumes.records()).find(isWanted);
+  }
+}
+
+/** One that fails must not leave the others running behind the caller's back. */
+async function allOrFirstFailure<T>(work: readonly Promise<T>[]): Promise<readonly T[]> {
+  const ends = await Promise.allSettled(work);
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+}
+
+function checkSources(sourceIds: readonly string[]): void {
+  if (sourceIds.length === 0) {
+    throw new OperationError('InvalidRequest', 'source_volume_ids is missing');
+  }
+  const twice = sourceIds.find((id, index) => sourceIds.indexOf(id) !== index);
+  if (twice === undefined) return;
+  throw new OperationError('InvalidRequest', `source_volume_ids names ${twice} twice`);
+}
+
+function sameSources(group: SnapshotGroup, sourceIds: readonly string[]): SnapshotGroup {
+  const has = group.members.map(({ sourceId = '' }) => sourceId);
+  const isSame = group.isComplete
+    ? isDeepStrictEqual(has.toSorted(), [...sourceIds].toSorted())
+    : has.every((id) => sourceIds.includes(id));
+  if (isSame) return group;
+  const message = `the group snapshot ${group.name} exists and is of ${showList(has)}`;
+  throw new OperationError('VolumeDiffers', message);
+}
