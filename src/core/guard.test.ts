@@ -52,6 +52,16 @@ test('growing comes to rest', () => {
   assertRest(end);
 });
 
+test('a pool that grew is less full, and leaves the rest of its group to others', () => {
+  const full = { dataPercent: 90, metadataPercent: 90, metadataSizeBytes: extents(2) };
+  const vg = vgWithFree([500], { lvs: [samplePool(full)] });
+  const { steps } = follow(hostOf(vg), (view) => planPoolGrowth(guarded, view));
+  assert.deepEqual(
+    steps.map((step) => ('sizeBytes' in step ? step.sizeBytes : step.kind)),
+    ['extend-thin-pool-metadata', extents(120), extents(144)],
+  );
+});
+
 test('a pool that must be checked, or is none, is left alone', () => {
   assertRest(plan(100, { dataPercent: 99, isInvalid: true }));
   assertRest(plan(100, { dataPercent: 99, name: 'other' }));

@@ -128,10 +128,16 @@ function grown(vg: ObservedVg, uuid: string, sizeBytes: Bytes): ObservedVg {
   if (lv.kind === 'thin') return changed(vg, uuid, () => ({ sizeBytes, ownSizeBytes: sizeBytes }));
   const growth = minus(sizeBytes, lv.ownSizeBytes) / vg.extentSizeBytes;
   const taken = take(vg, growthExtents(lv, growth), lv.stripes);
-  const isCow = lv.kind === 'cow-snapshot';
-  return changed(taken, uuid, () =>
-    isCow ? { ownSizeBytes: sizeBytes, dataPercent: 0 } : { sizeBytes, ownSizeBytes: sizeBytes },
-  );
+  if (lv.kind === 'cow-snapshot') {
+    return changed(taken, uuid, () => ({ ownSizeBytes: sizeBytes, dataPercent: 0 }));
+  }
+  const dataPercent = thinned(lv.dataPercent, lv.sizeBytes, sizeBytes);
+  return changed(taken, uuid, () => ({ sizeBytes, ownSizeBytes: sizeBytes, dataPercent }));
+}
+
+/** A pool that grew is less full: if it were not, the next plan would grow it again. */
+function thinned(percent: number | undefined, before: bigint, now: bigint): number | undefined {
+  return percent === undefined || now === 0n ? percent : (percent * Number(before)) / Number(now);
 }
 
 /**
@@ -188,9 +194,11 @@ function evacuated(vg: ObservedVg, uuid: string): ObservedVg {
 /** LVM's spare copy of the metadata grows with it. */
 function metadataGrown(vg: ObservedVg, step: ExtendThinPoolMetadata): ObservedVg {
   const pool = vg.lvs.find((lv) => lv.uuid === step.lvUuid);
-  const growth = minus(step.metadataBytes, pool?.metadataSizeBytes ?? noBytes);
-  const taken = take(vg, countUp(growth, vg.extentSizeBytes) * 2n);
-  return changed(taken, step.lvUuid, () => ({ metadataSizeBytes: step.metadataBytes }));
+  const { metadataBytes } = step;
+  const before = pool?.metadataSizeBytes ?? noBytes;
+  const taken = take(vg, countUp(minus(metadataBytes, before), vg.extentSizeBytes) * 2n);
+  const metadataPercent = thinned(pool?.metadataPercent, before, metadataBytes);
+  return changed(taken, step.lvUuid, () => ({ metadataSizeBytes: metadataBytes, metadataPercent }));
 }
 
 function poolExtents(step: CreateThinPool, vg: ObservedVg): bigint {
