@@ -19,6 +19,7 @@ import { usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { grownSize } from '../core/volume/plan.ts';
 import type { Engine } from '../engine/engine.ts';
+import { asOperationError } from '../engine/execute.ts';
 import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
@@ -100,6 +101,13 @@ export class LvmdVolumes {
 
   async freeBytes(className: string): Promise<Bytes> {
     return orThrow(lvmdFreeBytes(this.#class({ className }), await this.#host()));
+  }
+
+  /** What was answered without a look is looked at. */
+  async settled(): Promise<void> {
+    const { model } = this.#engine;
+    if (model.newest === undefined) return;
+    await model.current().catch(asOperationError);
   }
 
   /** From the newest report; nothing before there is one. */

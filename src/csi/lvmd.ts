@@ -81,7 +81,8 @@ function vgService(parts: LvmdParts): Service {
 
 /**
  * Figures at once, whenever they changed, and now and then though they did not. They come from
- * looks that others take: a look that fails says nothing here. While a slow reader is waited for
+ * looks that others take, but for the first ones: whoever was told that a volume is gone finds its
+ * room here. A look that fails says nothing here. While a slow reader is waited for
  * nothing piles up, and it gets the newest figures next.
  */
 async function* watch(
@@ -95,6 +96,7 @@ async function* watch(
   let told = '';
   let dueAtMs = 0;
   try {
+    await volumes.settled();
     while (!signal.aborted) {
       const capacities = volumes.capacities();
       const text = show(capacities ?? '');

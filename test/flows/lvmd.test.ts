@@ -313,6 +313,17 @@ test('a watcher hears at once, after each change of the figures, and every ten m
   assert.deepEqual(await last, { done: true, value: undefined });
 });
 
+test('who was told that a volume is gone finds its room with the first figures', async () => {
+  const scene = await LvmdScene.begin();
+  const before = await scene.free('thick');
+  await scene.create('u1');
+  await scene.remove('u1');
+  const stream = scene.watch(new AbortController().signal);
+  const { value } = await scene.run(stream.next());
+  assert.equal(value?.items[1]?.freeBytes, before);
+  await stream.return(undefined);
+});
+
 test('a slow watcher gets the newest figures only, and a look that fails ends nothing', async () => {
   const scene = await LvmdScene.begin();
   const stream = scene.watch(new AbortController().signal);
