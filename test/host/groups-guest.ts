@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { SocketClient } from '../../src/csi/client.ts';
 import {
   ControllerDefinition,
@@ -70,8 +71,9 @@ process.exit(0);
 async function killDuring(nth: number): Promise<number> {
   const request = { name: `k${nth}`, sourceVolumeIds: ids };
   const call = take(request);
-  await sleep(150 + nth * 150);
-  const isFrozen = execFileSync('ps', ['-eo', 'args']).toString().includes('quarry-freeze');
+  for (let tries = 0; tries < 1_000 && !isHeldFrozen(); tries += 1) await sleep(10);
+  await sleep(nth * 100);
+  const isFrozen = isHeldFrozen();
   driver.kill('SIGKILL');
   await once(driver, 'close');
   await call;
@@ -91,6 +93,10 @@ async function killDuring(nth: number): Promise<number> {
   assert.equal(listed.response.entries.length, ids.length, 'nothing of the cut-off call is left');
   await removeGroup(groupSnapshot?.groupSnapshotId ?? '');
   return isFrozen ? 1 : 0;
+}
+
+function isHeldFrozen(): boolean {
+  return spawnSync('pgrep', ['-f', 'quarry-freeze']).status === 0;
 }
 
 async function counterIn(volume: Kind, snapshotId: string): Promise<number> {
@@ -157,7 +163,7 @@ async function must(request: GroupRequest) {
 
 async function answered<T extends { readonly kind: string }>(call: Promise<T>) {
   const result = await call;
-  assert.equal(result.kind, 'response', JSON.stringify(result));
+  assert.equal(result.kind, 'response', inspect(result));
   return result as Extract<T, { kind: 'response' }>;
 }
 
