@@ -107,8 +107,8 @@ export const mutants: readonly Mutant[] = [
   one(
     'the owner is not written',
     'src/core/volume/desired.ts',
-    'const marks = [ownerTag, ...pending,',
-    'const marks = [...pending,',
+    'const marks = [ownerTag, ...begun,',
+    'const marks = [...begun,',
   ),
   one(
     'a copy is declared complete half-way',
