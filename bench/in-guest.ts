@@ -44,7 +44,7 @@ async function measureAt(level: number): Promise<void> {
 }
 
 async function measureTogether(level: number): Promise<void> {
-  const lvmdCount = level === 0 ? Math.ceil(atOnce / 5) : 0;
+  const lvmdCount = level === 0 ? Math.ceil(atOnce / 10) : 0;
   loops.push(await measureParallel(driver, level, { count: atOnce, lvmdCount }));
 }
 

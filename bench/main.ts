@@ -12,11 +12,11 @@ import { showFigures } from './tables.ts';
  * `quarry standalone` in a guest, measured at its CSI socket, beside the bare lvm commands and a
  * replay of the commands of TopoLVM's lvmd.
  *
- *   node bench/main.ts [--rounds 8] [--volumes 500]
+ *   node bench/main.ts [--rounds 6] [--volumes 500]
  */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '6' },
     volumes: { type: 'string', default: '500' },
   },
 });
