@@ -276,6 +276,45 @@ test('a disk that is missing at the start: its class is refused, others are serv
   await driver.must(created);
 });
 
+test('a disk is replaced under volumes in use, well or dead', async () => {
+  const moved = await scene.filled('moved', 'single');
+  const mirrored = await scene.filled('repaired', 'mirror');
+  for (const name of ['s2', 'm3']) await scene.guest.addDisk({ name, sizeBytes: 512n * MiB });
+  const path = (disk: string) => scene.guest.devicePath(disk);
+  const [old, next, third] = [await path('s1'), await path('s2'), await path('m3')];
+  await scene.sh(
+    `set -e
+    vgextend single ${next}
+    pvmove --interval 1 ${old} ${next}
+    vgreduce single ${old}`,
+  );
+  await scene.guest.pullDisk('s1');
+  await scene.guest.setDiskFault('m2', allBad);
+  await scene.sh('echo more >/pods/repaired/more && sync');
+  await scene.sh(
+    `set -e
+    vgextend mirror ${third}
+    for name in $(lvs --noheadings --options lv_name mirror); do
+      lvconvert --yes --repair mirror/$name
+    done
+    vgreduce --removemissing mirror`,
+  );
+  await driver.look();
+  for (const [id, name] of [
+    [moved, 'moved'],
+    [mirrored, 'repaired'],
+  ] as const) {
+    await scene.hide(id, name);
+    await scene.holds(id, name);
+  }
+  const isWell = async () => {
+    await driver.look();
+    return (await driver.condition(mirrored)) === '' && (await driver.condition(moved)) === '';
+  };
+  await until(isWell, 'the new copies are in step');
+  for (const where of ['single', 'mirror']) await driver.create(`new in ${where}`, where, 40);
+});
+
 test('a disk whose label is gone: the rest of the group is served, and can be made whole', async () => {
   const stays = await scene.filledOn('p1', 'stays');
   const lost = await scene.filledOn('p2', 'wiped');
