@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hostOf, sampleVg } from '../../test/samples/observed.ts';
+import { reportText } from '../../test/samples/report-text.ts';
 import { runStandalone } from './command.ts';
 
 async function directory(t: TestContext): Promise<string> {
@@ -76,6 +82,29 @@ test('a program that fails ends with 75: it may work later', async (t) => {
   const { code, warned } = await run(await flags(t, good), `${bin}:/bin:/usr/bin`);
   assert.equal(code, 75);
   assert.match(warned, /cannot now/);
+});
+
+test('told to stop it ends with 0; a second instance beside it ends with 1', async (t) => {
+  const bin = await directory(t);
+  await writeFile(join(bin, 'report'), reportText(hostOf(sampleVg({ name: 'vg' }))));
+  const programs = { lvm: `exec cat ${bin}/report`, dmsetup: 'echo No devices found' };
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+  const socket = join(bin, 'lvmd.sock');
+  const argv = await flags(t, `socket-name: ${socket}\n${good}`);
+  const path = `${bin}:/bin:/usr/bin`;
+  const program = [join(import.meta.dirname, '../main.ts'), 'standalone', ...argv];
+  const first = spawn(process.execPath, program, { env: { PATH: path }, stdio: 'ignore' });
+  t.after(() => first.kill('SIGKILL'));
+  while (!existsSync(socket) && first.exitCode === null) await sleep(20);
+  const second = await run(argv, path);
+  assert.equal(second.code, 1);
+  assert.match(second.warned, /^quarry: SocketInUse: another instance serves/);
+  const ended = once(first, 'exit');
+  first.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(existsSync(socket), false);
 });
 
 test('the guide tells these codes', async () => {
