@@ -239,6 +239,12 @@ export const failures = {
     'user',
     'Stop what uses the volume first.',
   ),
+  VolumeAmbiguous: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Rename one of the volumes with lvrename.',
+  ),
   CannotHoldStill: row(
     'FAILED_PRECONDITION',
     'after-change',

@@ -80,12 +80,16 @@ export class Volumes {
   /** A volume to be shown, whoever made it: what other systems made is served as it is. */
   async locate(id: string): Promise<{ readonly volume: PublishedVolume; readonly lv: ObservedLv }> {
     const groups = this.#groups();
-    for (const vg of (await this.host()).vgs.filter(({ name }) => groups.has(name))) {
-      const lv = findLv(vg, id);
-      if (lv === undefined || lv.kind === 'thin-pool') continue;
-      return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
+    const found = (await this.host()).vgs
+      .filter(({ name }) => groups.has(name))
+      .flatMap((vg) => vg.lvs.filter(({ name }) => name === id).map((lv) => ({ vg, lv })))
+      .filter(({ lv }) => lv.kind !== 'thin-pool');
+    const [first, second] = found;
+    if (first !== undefined && second !== undefined) {
+      const where = `${first.vg.name} and ${second.vg.name}`;
+      throw new OperationError('VolumeAmbiguous', `${id} is in ${where}`);
     }
-    const { lv, vg } = await this.get('volume', id);
+    const { lv, vg } = first ?? (await this.get('volume', id));
     return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
   }
 
@@ -354,7 +358,11 @@ export class Volumes {
       await this.#parts.engine.observe();
       this.#failuresSeen = Math.max(this.#failuresSeen, count);
     }
-    return (await this.records()).find((record) => record.name === name && record.kind === kind);
+    const isIt = (record: VolumeRecord) => record.name === name && record.kind === kind;
+    if (!(await this.records()).some(isIt)) return undefined;
+    // An administrator may have removed it since: its id must not be given to another volume.
+    await this.#parts.engine.observe();
+    return (await this.records()).find(isIt);
   }
 
   #marks(name: string): readonly string[] {

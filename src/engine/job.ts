@@ -33,6 +33,8 @@ export class Job<Status = unknown> {
   repeats = 0;
   /** A long step of it runs outside the queue; it comes back by itself. */
   isAway = false;
+  /** In the model's count of events: a refusal must come from a look that began after it. */
+  askedAt = 0;
   #isDone = false;
   #isAbandoned = false;
   #resolve: (outcome: Outcome<Status>) => void = () => undefined;

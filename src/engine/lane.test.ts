@@ -125,6 +125,15 @@ test('a refusal is never told without a look of its own', async () => {
   assert.equal(host.looks, 2);
 });
 
+test('whoever is refused was looked at after he asked', async () => {
+  const { host, model, submit } = world(vgWithFree([4]));
+  await model.refresh();
+  const grown = vgWithFree([40]);
+  host.state = { ...host.state, vgs: [grown] };
+  assert.equal((await submit(volume('a', 8))).kind, 'settled');
+  assert.equal(host.looks, 3, 'one that is too old, one to refuse by, one after the change');
+});
+
 test('a failure between two that were borne out is looked at', async () => {
   const { host, submit } = seeingWorld();
   await submit(volume('a'));

@@ -59,6 +59,7 @@ export class Lane {
   }
 
   add(job: Job): void {
+    job.askedAt = this.#tools.model.changed();
     if (this.#waiting.length >= limits.queueLengthMax) job.fail(queueFull(job.task.vg));
     else this.#enqueue(job);
   }
@@ -122,7 +123,7 @@ export class Lane {
         assert(pass < limits.passesMax, 'a burst must come to rest');
         await this.rescue();
         if (burst.every((job) => job.isDone || job.isAway)) return;
-        const report = await this.#tools.model.since(this.#lastChange);
+        const report = await this.#reportFor(burst);
         await this.#flush(report, burst[0]?.task.vg ?? '');
         const open = burst.filter((job) => !job.isDone && !job.isAway);
         const left = open.filter((job) => !this.#conclude(job, report.host));
@@ -134,6 +135,19 @@ export class Lane {
       // Somebody may wait for none of them: a bug must stop us all the same.
       if (!(error instanceof OperationError)) throw error;
     }
+  }
+
+  /**
+   * A report that shows our last change. If somebody would be refused it is one that began after
+   * he asked: what was in his way may be gone.
+   */
+  async #reportFor(burst: readonly Job[]): Promise<Report> {
+    const { model } = this.#tools;
+    const report = await model.since(this.#lastChange);
+    const refused = burst.filter(
+      (job) => !job.isDone && !job.isAway && job.task.plan(report.host).kind === 'blocked',
+    );
+    return model.since(Math.max(report.startedAt, ...refused.map(({ askedAt }) => askedAt)));
   }
 
   /**

@@ -28,6 +28,8 @@ const errorsToStderr = 'log { report_command_log=0 }';
 export const lookHost: Command = read([
   'lvm',
   'fullreport',
+  // A disk that failed once is left out of lvm's hints, and would stay missing when it is well.
+  '--nohints',
   ...['--config', errorsToStderr],
   ...reportFlags(),
   ...Object.entries(fields).flatMap(([report, names]) => [

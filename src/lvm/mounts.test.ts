@@ -55,3 +55,9 @@ test('a file system that turned read-only is so at every mount of it', () => {
 test('a device is found in /sys by its number', () => {
   assert.equal(devicePaths('254:3').dmUuid, '/sys/dev/block/254:3/dm/uuid');
 });
+
+test('a file system that the kernel gave up is read-only, though it says otherwise', () => {
+  const line = '52 29 254:3 / /pods/a rw,relatime shared:1 - ext4 /dev/mapper/vg-a rw,emergency_ro';
+  const [mount] = parseMountLines(`${line}\n`);
+  assert.equal(mount?.isFileSystemReadOnly, true);
+});

@@ -21,7 +21,10 @@ export function parseMountLines(output: string): readonly MountLine[] {
       const [before = '', after = ''] = line.split(' - ');
       const [, , number = '', root = '', mountPoint = '', options = ''] = before.split(' ');
       const [fsType = '', source = '', superOptions = ''] = after.split(' ');
-      const isFileSystemReadOnly = hasOption(superOptions, 'ro');
+      // After an I/O error the kernel may stop writing and still say `rw`.
+      const isFileSystemReadOnly = ['ro', 'emergency_ro'].some((name) =>
+        hasOption(superOptions, name),
+      );
       return {
         number,
         root: unescapeOctal(root),

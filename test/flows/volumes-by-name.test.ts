@@ -388,3 +388,39 @@ test('one odd tag of somebody else harms nobody', async () => {
   await scene.create('pvc-1');
   assert.equal((await scene.run(scene.volumes.records())).length, 1);
 });
+
+test('the id of a volume that an administrator removed is never given to another', async () => {
+  const scene = await Scene.begin();
+  const first = await scene.create('pvc-1');
+  const { id: snapshotId } = await scene.run(
+    scene.volumes.snapshot({ name: 'snap', sourceId: first.id }),
+  );
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', `data/${snapshotId}`);
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', `data/${first.id}`);
+  const second = await scene.create('pvc-1');
+  assert.notEqual(second.id, first.id);
+  const again = await scene.run(scene.volumes.snapshot({ name: 'snap', sourceId: second.id }));
+  assert.notEqual(again.id, snapshotId);
+});
+
+test('a name that is in two groups is not shown: nobody says which is meant', async () => {
+  const scene = await Scene.begin();
+  const disk = scene.stage.world.machine.devices.at(-1)?.path ?? '';
+  const elsewhere = scene.stage.node.deviceClasses.map((one) => ({ ...one, vg: 'other' }));
+  scene.stage.world.admin.run('lvm', 'vgreduce', 'data', disk);
+  scene.stage.world.admin.run('lvm', 'vgcreate', 'other', disk);
+  for (const vg of ['data', 'other']) {
+    scene.stage.world.admin.run('lvm', 'lvcreate', '--yes', '--size', '40m', '--name', 'twin', vg);
+  }
+  await scene.run(scene.stage.engine.observe());
+  const both = new Volumes({
+    engine: scene.stage.engine,
+    publisher: scene.stage.publisher,
+    classes: () => [...scene.stage.node.deviceClasses, ...elsewhere],
+    newId: () => 'none',
+    nowMs: () => 0,
+  });
+  const refusal = { code: 'VolumeAmbiguous', message: /twin is in data and other/ };
+  await assert.rejects(scene.run(both.locate('twin')), refusal);
+  assert.equal((await scene.run(scene.volumes.locate('twin'))).volume.vg, 'data');
+});
