@@ -237,10 +237,10 @@ export class LvmdConfiguration {
   }
 
   /** Once for each thing that is wrong, however often it is looked at. */
-  #tell({ source, problems, refused, classes }: Configuration): void {
+  #tell({ source, problems, refused, classes, advice }: Configuration): void {
     const { log, nowMs } = this.#parts;
     const lines = problems.map(showFinding);
-    const told = show({ source, lines, refused, classes });
+    const told = show({ source, lines, refused, classes, advice });
     if (told === this.#told) return;
     this.#told = told;
     const state = source === 'file' ? 'good' : 'stale';
@@ -252,6 +252,7 @@ export class LvmdConfiguration {
         : `${this.#file} cannot be used: ${inForceInstead[source]} in force`;
     const level = lines.length + refused.length > 0 ? 'warn' : 'info';
     log({ level, message, classes: names, problems: lines, refused });
+    for (const one of advice) log({ level: 'warn', message: one });
   }
 
   /** Only what is wholly good is kept for the day when the file is not. */

@@ -295,3 +295,36 @@ test('the name of a retired class is not given to another group', () => {
   assert.equal(source, 'last-good');
   assert.match(problems.map(showFinding).join('\n'), /volumes of this class are in vg1/);
 });
+
+const poolWith = (attributes: string) =>
+  hostOf(group('vg1', samplePool({ name: 'p', attributes })), group('vg2'));
+const withPolicy = (policy: string) =>
+  classes('a vg1/p', 'b vg2').replace('ratio: 2}', `ratio: 2}, wipe-policy: ${policy}`);
+
+for (const policy of ['zero', 'full']) {
+  test(`a class that promises ${policy} is refused where its pool does not zero`, () => {
+    const decision = decide(withPolicy(policy), poolWith('twi-aot---'));
+    assert.ok(decision.kind === 'serve');
+    const { refused, advice, problems } = decision;
+    assert.deepEqual([refused.map(({ name }) => name), advice, problems], [['a'], [], []]);
+    assert.match(refused[0]?.reason ?? '', new RegExp(`${policy}, .*lvchange --zero y vg1/p`));
+    const [first, second] = decision.classes;
+    assert.equal(first?.refusal, refused[0]?.reason);
+    assert.equal(second?.refusal, undefined);
+    const zeroing = decide(withPolicy(policy), poolWith('twi-aotz--'));
+    assert.ok(zeroing.kind === 'serve');
+    assert.deepEqual([zeroing.refused, zeroing.advice], [[], []]);
+  });
+}
+
+for (const text of [classes('a vg1/p', 'b vg2'), withPolicy('discard')]) {
+  test(`a pool that does not zero is told of where nothing was promised: ${text}`, () => {
+    const decision = decide(text, poolWith('twi-aot---'));
+    assert.ok(decision.kind === 'serve');
+    assert.deepEqual(decision.refused, []);
+    assert.match(decision.advice.join(), /^the class a .*lvchange --zero y vg1\/p/);
+    const zeroing = decide(text, poolWith('twi-aotz--'));
+    assert.ok(zeroing.kind === 'serve');
+    assert.deepEqual(zeroing.advice, []);
+  });
+}

@@ -28,6 +28,8 @@ export type Configuration = LastGood & {
   readonly refused: readonly RefusedClass[];
   /** What is wrong with the file as it is. */
   readonly problems: readonly Finding[];
+  /** What stops nothing and should be known. */
+  readonly advice: readonly string[];
 };
 
 type Serve = Configuration & { readonly kind: 'serve' };
@@ -74,7 +76,7 @@ function isSame(decoded: DecodedLvmd, spec: LvmdSpec): boolean {
 }
 
 function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
-  const classes = lvmdDeviceClasses(spec);
+  const classes = lvmdDeviceClasses(spec).map((each) => withPoolZeroing(each, view.host));
   const retired = retiredClasses(view, classes);
   const missing = classes.flatMap((deviceClass) => {
     const reason = lackOf(deviceClass, view.host);
@@ -83,8 +85,37 @@ function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
   const gone = retired.map(({ name, refusal = '' }) => ({ name, reason: refusal }));
   return {
     ...{ kind: 'serve', source: 'file', spec, retired, classes: [...classes, ...retired] },
-    ...{ refused: [...missing, ...gone], problems: [] },
+    ...{ refused: [...missing, ...gone], problems: [], advice: adviceFor(classes, view.host) },
   };
+}
+
+/** What a pool gives out unzeroed shows what others left in it: no promise of zeroes is made. */
+function withPoolZeroing(deviceClass: DeviceClass, host: ObservedHost): DeviceClass {
+  const pool = unzeroedPool(deviceClass, host);
+  const { wipePolicy } = deviceClass;
+  if (pool === undefined || (wipePolicy !== 'zero' && wipePolicy !== 'full')) return deviceClass;
+  const refusal = `its wipe policy is ${wipePolicy}, and ${unzeroedText(pool)}`;
+  return { ...deviceClass, refusal };
+}
+
+function adviceFor(classes: readonly DeviceClass[], host: ObservedHost): readonly string[] {
+  return classes.flatMap((each) => {
+    const pool = unzeroedPool(each, host);
+    if (pool === undefined || each.refusal !== undefined) return [];
+    return [`the class ${each.name} shows volumes what others left: ${unzeroedText(pool)}`];
+  });
+}
+
+function unzeroedText(pool: string): string {
+  return `the thin pool ${pool} does not zero new blocks: \`lvchange --zero y ${pool}\` makes it`;
+}
+
+function unzeroedPool({ vg: name, layout }: DeviceClass, host: ObservedHost): string | undefined {
+  const vg = findVg(host, name);
+  const pool = vg === undefined || layout.kind !== 'thin' ? undefined : findLv(vg, layout.pool);
+  // LVM's letters tell it and no other field does; those of a pool begin with t.
+  const isUnzeroed = pool !== undefined && /^t.{6}[^z]/.test(pool.attributes);
+  return isUnzeroed ? `${name}/${pool.name}` : undefined;
 }
 
 /** Everything that is wrong: in the file, on the host, and for volumes that are there already. */
@@ -211,7 +242,9 @@ function isVolume(lv: ObservedLv): boolean {
 }
 
 /** Why nothing can be made in a class on this host, in a few words. */
-function lackOf({ vg: name, layout }: DeviceClass, host: ObservedHost): string | undefined {
+function lackOf(deviceClass: DeviceClass, host: ObservedHost): string | undefined {
+  const { vg: name, layout, refusal } = deviceClass;
+  if (refusal !== undefined) return refusal;
   const vg = findVg(host, name);
   if (vg === undefined) return `there is no volume group ${name}`;
   if (layout.kind !== 'thin' || findLv(vg, layout.pool)?.kind === 'thin-pool') return undefined;

@@ -16,7 +16,7 @@ import type { DeviceSelector } from './device/desired.ts';
 import type { ObservedDevice, ObservedLv, ObservedVg, Signatures } from './observed.ts';
 import { type Deed, permitFor, type Question } from './permit.ts';
 import { fileSystemUuid } from './publication/file-systems.ts';
-import { copyingTag, ownerTag, pendingTag, tagOf } from './tags.ts';
+import { copyingTag, ownerTag, pendingTag, rawTag, tagOf } from './tags.ts';
 import { isBlocked } from './usable-vg.ts';
 
 type Ask<D extends Deed> = Extract<Question, { deed: D }>;
@@ -416,3 +416,30 @@ refused<'zero-range'>(zero, [
   ['when the first probe is unsure', { probes: [unsure, nothing] }, 'VolumeHoldsData', /code 8/],
   ['when the second probe is unsure', { probes: [nothing, unsure] }, 'VolumeHoldsData', /code 8/],
 ]);
+
+const from = (fromBytes: bigint) => ({ deed: 'zero-range', target: 'uuid-v1', fromBytes });
+
+test('the end of a copy may be overwritten from where it was copied to', () => {
+  const tags = [ownerTag, copyingTag, tagOf('copied', '4096')];
+  const ask = (given: readonly string[]) =>
+    permitFor({ deed: 'zero-range', lv: sampleLv({ tags: given }), part: 'end-of-copy' });
+  assert.deepEqual({ ...ask(tags) }, from(4096n));
+  for (const missing of tags) {
+    const rest = tags.filter((tag) => tag !== missing);
+    assertBlocked(ask(rest), 'VolumeHoldsData', /no mark of a copy of ours/);
+  }
+});
+
+test('the new end of a raw volume may be overwritten from the size that was noted', () => {
+  const tags = [ownerTag, rawTag, tagOf('grownFrom', '4096')];
+  const ask = (given: readonly string[]) =>
+    permitFor({ deed: 'zero-range', lv: sampleLv({ tags: given }), part: 'growth' });
+  assert.deepEqual({ ...ask(tags) }, from(4096n));
+  for (const missing of tags) {
+    const rest = tags.filter((tag) => tag !== missing);
+    assertBlocked(ask(rest), 'VolumeHoldsData', /no growth of it is noted/);
+  }
+  for (const more of [pendingTag, copyingTag]) {
+    assertBlocked(ask([...tags, more]), 'VolumeHoldsData', /no growth of it is noted/);
+  }
+});

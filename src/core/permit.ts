@@ -1,10 +1,11 @@
+import { type Bytes, noBytes } from '../base/bytes.ts';
 import { type Blocked, blocked, type FailureCode } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { DeviceSelector } from './device/desired.ts';
 import { holdsPartitionsOnly, inUseReasons } from './device/reasons.ts';
 import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
 import { fileSystemUuid } from './publication/file-systems.ts';
-import { copyingTag, isOurs, pendingTag, readTag } from './tags.ts';
+import { copyingTag, isOurs, pendingTag, rawTag, readBytes, readTag } from './tags.ts';
 
 declare const proven: unique symbol;
 
@@ -13,6 +14,8 @@ export type Permit<D extends Deed = Deed> = {
   readonly deed: D;
   /** The identity it was given for; a step for anything else is a bug. */
   readonly target: string;
+  /** Nothing that lies before this may be touched. */
+  readonly fromBytes?: Bytes;
   readonly [proven]: true;
 };
 
@@ -68,6 +71,12 @@ export type Question =
       readonly deed: 'zero-range';
       readonly lv: ObservedLv;
       readonly probes: readonly [Signatures, Signatures];
+    }
+  /** A part that nobody was told of yet: the end of a copy, or what a raw volume grew by. */
+  | {
+      readonly deed: 'zero-range';
+      readonly lv: ObservedLv;
+      readonly part: 'end-of-copy' | 'growth';
     };
 
 type FoundSuperblock = {
@@ -79,10 +88,16 @@ type FoundSuperblock = {
 export function permitFor<Q extends Question>(question: Q): Permit<Q['deed']> | Blocked {
   const answer = answerTo(question);
   if (answer.objection !== undefined) return answer.objection;
-  return { deed: question.deed, target: answer.target } as Permit<Q['deed']>;
+  const { target, fromBytes } = answer;
+  const bound = fromBytes === undefined ? {} : { fromBytes };
+  return { deed: question.deed, target, ...bound } as Permit<Q['deed']>;
 }
 
-type Answer = { readonly target: string; readonly objection: Blocked | undefined };
+type Answer = {
+  readonly target: string;
+  readonly objection: Blocked | undefined;
+  readonly fromBytes?: Bytes;
+};
 
 function answerTo(question: Question): Answer {
   switch (question.deed) {
@@ -101,7 +116,7 @@ function answerTo(question: Question): Answer {
     case 'format-lv':
       return { target: question.lv.uuid, objection: againstFormat(question) };
     case 'zero-range':
-      return { target: question.lv.uuid, objection: againstZeroing(question) };
+      return 'probes' in question ? zeroingNew(question) : zeroingPart(question);
   }
 }
 
@@ -259,8 +274,14 @@ function foundText(types: readonly string[], found: FoundSuperblock | undefined)
  * cleared its signatures: one that is there now is somebody's. That nobody has it open is asked of
  * the kernel: udev opens it for a moment whenever it changes.
  */
-function againstZeroing(question: Extract<Question, { deed: 'zero-range' }>): Blocked | undefined {
-  const { lv, probes } = question;
+function zeroingNew({ lv, probes }: Extract<ZeroRange, { probes: unknown }>): Answer {
+  return { target: lv.uuid, objection: againstZeroing(lv, probes) };
+}
+
+function againstZeroing(
+  lv: ObservedLv,
+  probes: readonly [Signatures, Signatures],
+): Blocked | undefined {
   if (!lv.tags.includes(pendingTag) || !isOurs(lv.tags)) {
     return no('VolumeHoldsData', lv.name, 'it carries no pending mark of ours');
   }
@@ -271,6 +292,27 @@ function againstZeroing(question: Extract<Question, { deed: 'zero-range' }>): Bl
     }
   }
   return undefined;
+}
+
+type ZeroRange = Extract<Question, { deed: 'zero-range' }>;
+
+/**
+ * The mark itself says from where on nobody was told of the volume: behind what was copied, or
+ * behind the size it had. What is before that is somebody's data.
+ */
+function zeroingPart({ lv, part }: Extract<ZeroRange, { part: unknown }>): Answer {
+  const isCopy = part === 'end-of-copy';
+  const { tags } = lv;
+  const fromBytes = readBytes(tags, isCopy ? 'copied' : 'grownFrom');
+  const isMarked = tags.includes(isCopy ? copyingTag : rawTag) && isOurs(tags);
+  const isElse = !isCopy && (tags.includes(pendingTag) || tags.includes(copyingTag));
+  const isProven = isMarked && !isElse && fromBytes !== undefined;
+  const why = isCopy ? 'it carries no mark of a copy of ours' : 'no growth of it is noted';
+  return {
+    target: lv.uuid,
+    objection: isProven ? undefined : no('VolumeHoldsData', lv.name, why),
+    fromBytes: fromBytes ?? noBytes,
+  };
 }
 
 function no(code: FailureCode, target: string, why: string): Blocked {

@@ -142,6 +142,8 @@ export type ChangeTags = OnLv & {
   readonly kind: 'change-tags';
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  /** Only while the volume has this size: a command that comes late must not change it. */
+  readonly whileSizeBytes?: Bytes;
 };
 
 export type CopyRange = OnLv & {
@@ -155,13 +157,15 @@ export type CopyRange = OnLv & {
   readonly remove: readonly string[];
 };
 
-/** Overwrites a stretch of a volume that nobody used; the tags are changed after the data. */
+/** Overwrites a stretch that nobody was told of; the tags are changed after the data. */
 export type ZeroRange = OnLv & {
   readonly kind: 'zero-range';
   readonly offsetBytes: Bytes;
   readonly lengthBytes: Bytes;
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  /** The volume may be in use, and only its new end is overwritten. */
+  readonly isShown?: true;
   readonly permit: Permit<'zero-range'>;
 };
 
@@ -169,6 +173,8 @@ export type RemoveLv = OnLv & {
   readonly kind: 'remove-lv';
   /** What lvremove would take along unasked, and must therefore find absent under its lock. */
   readonly dependents: 'cow-snapshots' | 'thin-volumes';
+  /** Its blocks are passed on to the disks as discards. */
+  readonly discards?: true;
   readonly permit: Permit<'remove-lv'>;
 };
 

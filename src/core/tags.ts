@@ -1,3 +1,4 @@
+import { type Bytes, bytes } from '../base/bytes.ts';
 import { type Blocked, blocked } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
@@ -17,6 +18,9 @@ export const pendingTag = 'quarry.pending';
  * use that nobody has used it; and it lets nothing be formatted.
  */
 export const makingTag = 'quarry.making';
+
+/** It was shown as a raw device: what it grows by must not show what the disks held before. */
+export const rawTag = 'quarry.use=raw';
 
 /** A copy that is not complete: the volume must not be used. */
 export const copyingTag = 'quarry.copying';
@@ -47,6 +51,8 @@ const prefixes = {
   copied: 'quarry.copied=',
   /** How far a new raw volume was overwritten with zeroes. */
   zeroed: 'quarry.zeroed=',
+  /** A raw volume grew, and from here on its new end is not overwritten yet. */
+  grownFrom: 'quarry.grown-from=',
   name: 'quarry.name=',
   role: 'quarry.role=',
   /** When it was asked for, in milliseconds since 1970: a retry tells the same time. */
@@ -70,6 +76,17 @@ export function readTag(tags: readonly string[], key: TagKey): string | undefine
   const prefix = prefixes[key];
   const tag = tags.find((candidate) => candidate.startsWith(prefix));
   return tag === undefined ? undefined : decode(tag.slice(prefix.length));
+}
+
+/** A number of bytes that was noted; `undefined` where there is none that can be read. */
+export function readBytes(tags: readonly string[], key: TagKey): Bytes | undefined {
+  const note = readTag(tags, key) ?? '';
+  return /^[0-9]+$/.test(note) ? bytes(BigInt(note)) : undefined;
+}
+
+/** All tags of a key, so that none is left when they go. */
+export function tagsOf(tags: readonly string[], key: TagKey): readonly string[] {
+  return tags.filter((tag) => tag.startsWith(prefixes[key]));
 }
 
 export function isOurs(tags: readonly string[]): boolean {

@@ -1,10 +1,9 @@
 import { OperationError } from '../base/failures.ts';
-import { layouts } from '../core/layouts.ts';
 import { absentPublication, desiredPublication } from '../core/publication/desired.ts';
 import { desiredGrowth } from '../core/publication/growth.ts';
 import type { PublicationStats } from '../core/publication/status.ts';
 import { isBlocked } from '../core/usable-vg.ts';
-import { isVolume } from '../core/volume/plan.ts';
+import { showsOldBlocks } from '../core/volume/growth.ts';
 import { settled } from '../engine/job.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { volumeAccess } from './access.ts';
@@ -18,7 +17,7 @@ import {
   type VolumeUsage,
 } from './generated/csi.ts';
 import { type Service, service, unimplemented } from './service.ts';
-import { orThrow, type Volumes } from './volumes.ts';
+import { isGrowing, orThrow, type Volumes } from './volumes.ts';
 
 const capabilities = [
   ...[Rpc.GET_VOLUME_STATS, Rpc.EXPAND_VOLUME, Rpc.VOLUME_CONDITION],
@@ -82,18 +81,35 @@ class NodeSide {
     const targetPath = given('target_path', request.targetPath);
     if (request.volumeCapability === undefined) throw missing('volume_capability');
     const { access, isReadOnly, isExclusive } = volumeAccess(request.volumeCapability);
+    await this.#finishGrowth(request.volumeId, signal);
     const { volume, lv } = await this.#volumes.locate(request.volumeId);
+    const isRaw = access.kind === 'block';
     // What former tenants left on the disks must not be read through a raw volume.
-    const zeroFirst = isVolume(lv) && layouts[lv.kind].snapshots === 'cow';
+    const zeroFirst = showsOldBlocks(lv) && (isRaw || (await this.#isWipedInFull(request)));
     const desired = desiredPublication({
       volume,
       targetPath,
-      access: access.kind === 'block' ? { kind: 'block', zeroFirst } : access,
+      access: { ...access, zeroFirst },
       isReadOnly: isReadOnly || request.readonly,
       isExclusive,
     });
     settled(await this.#publisher.publish(orThrow(desired), signal));
     return {};
+  }
+
+  /** A raw volume whose growth was cut off: its new end is overwritten before it is shown. */
+  async #finishGrowth(volumeId: string, signal: AbortSignal): Promise<void> {
+    const record = await this.#volumes.find('volume', volumeId);
+    if (record === undefined || !isGrowing(record)) return;
+    const range = { requiredBytes: record.sizeBytes, limitBytes: 0n };
+    await this.#volumes.expand(volumeId, range, signal);
+  }
+
+  async #isWipedInFull({ volumeId }: NodePublishVolumeRequest): Promise<boolean> {
+    const record = await this.#volumes.find('volume', volumeId);
+    const deviceClass = record === undefined ? undefined : this.#volumes.classOf(record);
+    if (deviceClass === undefined || isBlocked(deviceClass)) return false;
+    return deviceClass.wipePolicy === 'full';
   }
 
   async unpublish(volumeId: string, targetPath: string, signal: AbortSignal): Promise<void> {
@@ -104,6 +120,7 @@ class NodeSide {
   }
 
   async expand(volumeId: string, targetPath: string, signal: AbortSignal): Promise<bigint> {
+    await this.#finishGrowth(volumeId, signal);
     const { volume } = await this.#volumes.locate(volumeId);
     settled(await this.#publisher.grow(orThrow(desiredGrowth({ volume, targetPath })), signal));
     return (await this.#volumes.locate(volumeId)).lv.sizeBytes;

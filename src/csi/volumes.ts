@@ -9,7 +9,7 @@ import { guardedPools, isFilling } from '../core/guard.ts';
 import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
-import { copyingTag, isOurs, readTag, tagOf } from '../core/tags.ts';
+import { copyingTag, isOurs, rawTag, readBytes, readTag, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { sizeInGroup } from '../core/volume/plan.ts';
@@ -256,18 +256,28 @@ export class Volumes {
     const record = await this.get('volume', id);
     const deviceClass = orThrow(this.classOf(record));
     const asked = orThrow(sizeFor(range, []));
-    if (asked <= record.sizeBytes) {
-      orThrow(withinLimit(record.sizeBytes, range.limitBytes));
-      return record;
-    }
+    const isLargeEnough = asked <= record.sizeBytes;
+    if (isLargeEnough) orThrow(withinLimit(record.sizeBytes, range.limitBytes));
+    if (isLargeEnough && !isGrowing(record)) return record;
     const wanted = {
       name: id,
       className: deviceClass.name,
       sizeBytes: asked,
       uuid: record.lv.uuid,
     };
-    await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
-    return this.#bring(volumeTask(orThrow(desiredVolume(wanted, [deviceClass]))));
+    if (!isLargeEnough) await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
+    const task = volumeTask(orThrow(desiredVolume(wanted, [deviceClass])));
+    const isHidden = deviceClass.wipePolicy === 'full' && record.lv.tags.includes(rawTag);
+    return isHidden ? this.#growUnseen(record, task) : this.#bring(task);
+  }
+
+  /** Between lvextend and the last zero the new end can be read, so nobody may see it. */
+  async #growUnseen(record: VolumeRecord, task: Task<VolumeStatus>): Promise<VolumeRecord> {
+    const volume = { vg: record.vg.name, name: record.id, uuid: record.lv.uuid };
+    const grown = await this.#parts.publisher.unseen(volume, () => this.#bring(task));
+    if (!isBlocked(grown)) return grown;
+    const why = 'the wipe policy full lets a raw volume grow only while it is shown nowhere';
+    throw new OperationError(grown.code, `${grown.message}: ${why}; stop its pod first`);
   }
 
   async #snapshot(request: CreateSnapshot): Promise<VolumeRecord> {
@@ -304,7 +314,9 @@ export class Volumes {
       throw new OperationError('VolumeInUse', `${reader.id} is still being copied from ${id}`);
     }
     const volume = { vg: record.vg.name, name: id, uuid: record.lv.uuid };
-    const task = volumeTask(absentVolume(volume.vg, id, volume.uuid));
+    const deviceClass = this.classOf(record);
+    const discards = !isBlocked(deviceClass) && deviceClass.wipePolicy === 'discard';
+    const task = volumeTask({ ...absentVolume(volume.vg, id, volume.uuid), discards });
     // A raw device that is shown to a pod is not open, so LVM alone would let it go.
     const work = () => this.#parts.engine.submit(task);
     settled(await this.#parts.publisher.unseen(volume, work));
@@ -410,6 +422,11 @@ function isFrom(existing: VolumeRecord, source: CreateVolume['source']): boolean
 function isCut(existing: VolumeRecord, asked: Bytes): boolean {
   const note = readTag(existing.lv.tags, 'asked');
   return existing.sizeBytes < asked && note === String(asked);
+}
+
+/** It grew, and its new end is not overwritten yet. */
+export function isGrowing({ lv }: VolumeRecord): boolean {
+  return readBytes(lv.tags, 'grownFrom') !== undefined;
 }
 
 export function orThrow<T extends object | bigint>(value: T | Blocked): T {

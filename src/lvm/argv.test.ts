@@ -3,7 +3,7 @@ import test from 'node:test';
 import { readRecorded, recordedNames, suites } from '../../test/fixtures/recorded.ts';
 import { sampleSteps } from '../../test/samples/steps.ts';
 import { BugError } from '../base/assert.ts';
-import { GiB, KiB, MiB, times } from '../base/bytes.ts';
+import { bytes, GiB, KiB, MiB, times } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
 import type { Deed, Permit } from '../core/permit.ts';
@@ -117,6 +117,7 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
       ...{ add: ['new'], remove: ['old'], permit: permit('zero-range', 'LVU') },
     },
     'blkdiscard --zeroout --offset 1073741824 --length 1048576 /dev/mapper/vg--1-v1',
+    'sync /dev/mapper/vg--1-v1',
     'lvm lvchange --deltag old --addtag new --select lv_uuid=LVU vg-1/v1',
   ],
   'remove-lv': [
@@ -205,6 +206,36 @@ test('a thin pool is removed only while it has no volumes', () => {
   const [step] = spellings['remove-lv'];
   const [line] = lineOf({ ...step, dependents: 'thin-volumes' });
   assert.equal(line, "lvm lvremove --yes --select 'lv_uuid=LVU && thin_count=0' vg1/v1");
+});
+
+test('what a volume in use grew by is overwritten, and noted only while its mark is there', () => {
+  const [step] = spellings['zero-range'];
+  assert.deepEqual(lineOf({ ...step, isShown: true }), [
+    'dd if=/dev/zero of=/dev/mapper/vg--1-v1 bs=4M iflag=fullblock,count_bytes ' +
+      'oflag=direct,seek_bytes seek=1073741824 count=1048576 conv=nocreat,notrunc,fsync status=none',
+    `lvm lvchange --deltag old --addtag new --select 'lv_uuid=LVU && lv_tags="old"' vg-1/v1`,
+  ]);
+});
+
+test('a size that is noted is noted only while it is the size', () => {
+  const [step] = spellings['change-tags'];
+  const [line] = lineOf({ ...step, whileSizeBytes: GiB });
+  assert.match(line ?? '', /--select 'lv_uuid=LVU && lv_size=1073741824b' vg1\/v1$/);
+});
+
+test('zeroing before what the permit is for is a bug', () => {
+  const [step] = spellings['zero-range'];
+  const given = permit('zero-range', 'LVU');
+  const behind = (fromBytes: bigint) =>
+    ({ ...step, permit: { ...given, fromBytes: bytes(fromBytes) } }) as const;
+  assert.equal(commandsOf(behind(GiB)).length, 3);
+  assert.throws(() => commandsOf(behind(GiB + 1n)), BugError);
+});
+
+test('the blocks of a removed volume are passed on only where that is asked for', () => {
+  const [step] = spellings['remove-lv'];
+  const [line = ''] = lineOf({ ...step, discards: true });
+  assert.match(line, /^lvm lvremove --config devices\/issue_discards=1 --yes --select /);
 });
 
 const everyStep: readonly Step[] = [

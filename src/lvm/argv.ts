@@ -1,10 +1,17 @@
 import { assert } from '../base/assert.ts';
-import type { Bytes } from '../base/bytes.ts';
+import { type Bytes, noBytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
 import { dmName } from '../core/names.ts';
 import { isForeseen } from '../core/predict.ts';
-import type { CopyRange, CreateLv, CreateThinPool, Step, ZeroRange } from '../core/step.ts';
+import type {
+  ChangeTags,
+  CopyRange,
+  CreateLv,
+  CreateThinPool,
+  Step,
+  ZeroRange,
+} from '../core/step.ts';
 import type { Command } from './command.ts';
 
 /**
@@ -15,7 +22,7 @@ import type { Command } from './command.ts';
 export function commandsOf(step: Step): readonly Command[] {
   assertRunnable(step);
   if (step.kind === 'copy-range') return [copy(step), change(lvmArgvOf(step))];
-  if (step.kind === 'zero-range') return [zero(step), change(lvmArgvOf(step))];
+  if (step.kind === 'zero-range') return [...zeroes(step), change(lvmArgvOf(step))];
   if (step.kind === 'wipe-device') return [change(['wipefs', '--all', step.device])];
   const timeoutMs = step.kind === 'evacuate-pv' ? limits.copyTimeoutMs : limits.changeTimeoutMs;
   return [change(lvmArgvOf(step), timeoutMs)];
@@ -74,9 +81,11 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
         ...onlyLv(step),
       ];
     case 'change-tags':
+      return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step, whileSize(step))];
     case 'copy-range':
-    case 'zero-range':
       return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];
+    case 'zero-range':
+      return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step, whileNoted(step))];
     case 'remove-lv':
       return removeLv(step);
   }
@@ -136,7 +145,8 @@ function snapshot(step: { readonly lv: string; readonly tags: readonly string[] 
 function removeLv(step: Extract<Step, { kind: 'remove-lv' }>): Command['argv'] {
   const none = step.dependents === 'thin-volumes' ? 'thin_count=0' : 'lv_attr!~^[oO]';
   const guard = `lv_uuid=${step.lvUuid} && ${none}`;
-  return ['lvm', 'lvremove', '--yes', '--select', guard, lvOf(step)];
+  const discards = step.discards === true ? ['--config', 'devices/issue_discards=1'] : [];
+  return ['lvm', 'lvremove', ...discards, '--yes', '--select', guard, lvOf(step)];
 }
 
 function copy(step: CopyRange): Command {
@@ -158,15 +168,42 @@ function copy(step: CopyRange): Command {
   return change(argv, limits.copyTimeoutMs);
 }
 
-/** blkdiscard opens the device for itself alone: what is mounted or held is not overwritten. */
-function zero(step: ZeroRange): Command {
+/**
+ * blkdiscard opens the device for itself alone: what is mounted or held is not overwritten. It
+ * leaves the caches of disks full, and the mark may go only once the zeroes are there for good.
+ */
+function zeroes(step: ZeroRange): readonly Command[] {
+  if (step.isShown === true) return [overwrite(step)];
   const { vg, lv, offsetBytes, lengthBytes } = step;
+  const device = `/dev/mapper/${dmName(vg, lv)}`;
   const argv: Command['argv'] = [
     ...(['blkdiscard', '--zeroout'] as const),
     ...['--offset', String(offsetBytes), '--length', String(lengthBytes)],
-    `/dev/mapper/${dmName(vg, lv)}`,
+    device,
+  ];
+  const { copyTimeoutMs } = limits;
+  return [change(argv, copyTimeoutMs), change(['sync', device], copyTimeoutMs)];
+}
+
+/** The new end of a volume that somebody may hold: dd asks for nothing that force would need. */
+function overwrite({ vg, lv, offsetBytes, lengthBytes }: ZeroRange): Command {
+  const argv: Command['argv'] = [
+    ...(['dd', 'if=/dev/zero', `of=/dev/mapper/${dmName(vg, lv)}`, 'bs=4M'] as const),
+    ...['iflag=fullblock,count_bytes', 'oflag=direct,seek_bytes'],
+    ...[`seek=${offsetBytes}`, `count=${lengthBytes}`],
+    ...['conv=nocreat,notrunc,fsync', 'status=none'],
   ];
   return change(argv, limits.copyTimeoutMs);
+}
+
+function whileSize({ whileSizeBytes }: ChangeTags): string {
+  return whileSizeBytes === undefined ? '' : ` && lv_size=${b(whileSizeBytes)}`;
+}
+
+/** A note that comes late must not bring back a mark that is gone by now. */
+function whileNoted(step: ZeroRange): string {
+  if (step.isShown !== true) return '';
+  return step.remove.map((tag) => ` && lv_tags="${tag}"`).join('');
 }
 
 /** A second metadata copy on every device is lvm's default; the size is not. */
@@ -187,8 +224,8 @@ function retag(step: { readonly add: readonly string[]; readonly remove: readonl
 
 type OnLv = { readonly vg: string; readonly lv: string; readonly lvUuid: string };
 
-function onlyLv(step: OnLv): readonly string[] {
-  return ['--select', `lv_uuid=${step.lvUuid}`, lvOf(step)];
+function onlyLv(step: OnLv, condition = ''): readonly string[] {
+  return ['--select', `lv_uuid=${step.lvUuid}${condition}`, lvOf(step)];
 }
 
 function lvOf(step: { readonly vg: string; readonly lv: string }): string {
@@ -213,6 +250,9 @@ function assertRunnable(step: Step): void {
   const { deed, target: given } = step.permit;
   assert(deed === step.kind, `the permit for ${step.kind} is for ${deed}`);
   assert(given === target, `the permit is for ${given}, not ${target}`);
+  if (step.kind !== 'zero-range') return;
+  const { fromBytes = noBytes } = step.permit;
+  assert(step.offsetBytes >= fromBytes, `the permit is for what lies behind ${fromBytes}`);
 }
 
 /** The identity that a destroying step needs a permit for. */

@@ -26,8 +26,22 @@ export type Signature = {
 
 export const nothing: Content = { writes: [], signatures: [] };
 
+/** The stamp of what former owners of the blocks left: nobody of now wrote it. */
+const leftBehind = -1;
+
 export function holdsData(content: Content): boolean {
-  return content.writes.length > 0 || content.signatures.length > 0;
+  const isOwn = content.writes.some(({ stamp }) => stamp !== leftBehind);
+  return isOwn || content.signatures.length > 0;
+}
+
+/** Blocks that LVM just gave out, up to `end`, show what is on the disks. */
+export function givenOut(content: Content, start: number, end: number): Content {
+  return start < end ? write(content, { start, end, stamp: leftBehind }) : content;
+}
+
+/** Where a reader would see what former owners left. */
+export function leftovers(content: Content): readonly Write[] {
+  return content.writes.filter(({ stamp }) => stamp === leftBehind);
 }
 
 export function write(content: Content, added: Write): Content {
@@ -70,7 +84,7 @@ export function copyOver(
   };
 }
 
-/** Are two contents equal from the start up to `length`? */
+/** Are two contents equal from the start up to `length`, in all that somebody of now wrote? */
 export function isSame(a: Content, b: Content, length: number): boolean {
   const range = { start: 0, length };
   return spelled(copied(a, range)) === spelled(copied(b, range));
@@ -80,7 +94,7 @@ const hole = 0;
 
 function spelled(content: Content): string {
   const joined: Write[] = [];
-  for (const item of content.writes) {
+  for (const item of content.writes.filter(({ stamp }) => stamp !== leftBehind)) {
     const last = joined.at(-1);
     if (last !== undefined && last.end === item.start && last.stamp === item.stamp) {
       joined[joined.length - 1] = { ...last, end: item.end };

@@ -145,8 +145,9 @@ export class Machine {
     }
   }
 
-  recordLv(deed: Destruction['deed'], lv: Lv): void {
+  recordLv(deed: Destruction['deed'], lv: Lv, how: Pick<Destruction, 'isDiscarded'> = {}): void {
     this.destroyed.push({
+      ...how,
       deed,
       what: `${lv.vg.name}/${lv.name}`,
       uuid: lv.uuid,
@@ -172,7 +173,7 @@ export class Machine {
 
 /** One thing that is gone for good, and whether anybody could miss it. */
 export type Destruction = {
-  /** `overwrite`: dd wrote where the volume held something; right only while it is a copy. */
+  /** `overwrite`: it was written to where it held something; right only while it is a copy. */
   readonly deed:
     | 'wipefs'
     | 'lvremove'
@@ -186,6 +187,8 @@ export type Destruction = {
   readonly uuid: string;
   readonly heldData: boolean;
   readonly wasInUse: boolean;
+  /** The disks were told that nobody needs its blocks any more. */
+  readonly isDiscarded?: boolean;
   readonly tags: readonly string[];
   readonly atMs: number;
 };

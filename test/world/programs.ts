@@ -1,6 +1,6 @@
 import { type Arguments, isOutcome, parseArguments } from './argv.ts';
 import { dd, dmsetupResume, wipefs } from './commands/devices.ts';
-import { btrfstune, grow, mkfs, zeroOut } from './commands/file-systems.ts';
+import { btrfstune, grow, mkfs, sync, zeroOut } from './commands/file-systems.ts';
 import { fsfreeze } from './commands/freeze.ts';
 import { lvchange, lvchangeOptions } from './commands/lvchange.ts';
 import { lvcreate, lvcreateOptions } from './commands/lvcreate.ts';
@@ -86,6 +86,8 @@ export function execute(
       return btrfstune(machine, argv);
     case 'blkdiscard':
       return zeroOut(machine, argv);
+    case 'sync':
+      return sync(machine, argv);
     case fileProgram:
       return changeFile(machine, argv);
     case 'dmsetup':

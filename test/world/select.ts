@@ -18,6 +18,9 @@ function holds(machine: Machine, text: string, on: Vg | Lv): boolean {
   const [, field = '', operator = '', wanted = ''] = match;
   const value = fieldsOf(machine, on)(field);
   if (value === undefined) throw new Error(`the fake LVM knows no field ${field} to select by`);
+  // One word is compared with each item of a list, and sizes carry their unit.
+  if (field === 'lv_tags') return value.split(',').includes(wanted.replaceAll('"', ''));
+  if (field === 'lv_size') return `${value}b` === wanted;
   switch (operator) {
     case '=':
       return value === wanted;

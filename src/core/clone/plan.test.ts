@@ -13,13 +13,13 @@ import {
   thinClass,
   vgWithFree,
 } from '../../../test/samples/observed.ts';
-import { bytes, times } from '../../base/bytes.ts';
+import { bytes, sum, times } from '../../base/bytes.ts';
 import type { FailureCode } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeviceClass } from '../device-class.ts';
 import type { ObservedHost, ObservedLv } from '../observed.ts';
 import type { Step } from '../step.ts';
-import { copyingTag, copySourceRole, ownerTag, tagOf } from '../tags.ts';
+import { copyingTag, copySourceRole, ownerTag, rawTag, tagOf } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { absentVolume } from '../volume/desired.ts';
 import { planVolume } from '../volume/plan.ts';
@@ -76,6 +76,41 @@ test('a larger thin clone grows after it was made', () => {
   const { steps, end } = follow(thinHost(sampleThin()), (host) => plan(desired, host));
   assert.deepEqual(kinds(steps), ['create-thin-snapshot', 'extend-lv']);
   assertRest(end);
+});
+
+test('what a thick clone is larger than its source is overwritten before it is complete', () => {
+  const larger = wanted({ sizeBytes: sum(size, extents(7)) });
+  const { steps, end, host } = follow(thick(source), (view) => plan(larger, view));
+  assert.deepEqual(kinds(steps), [
+    ...['create-lv', 'create-cow-snapshot', 'copy-range', 'copy-range', 'copy-range'],
+    ...['zero-range', 'remove-lv'],
+  ]);
+  assertRest(end);
+  const zero = steps.find((step) => step.kind === 'zero-range');
+  assert.deepEqual([zero?.offsetBytes, zero?.lengthBytes], [size, extents(7)]);
+  assert.equal(zero?.isShown, undefined);
+  const clone = host.vgs[0]?.lvs.find(({ name }) => name === 'c1');
+  assert.deepEqual(clone?.tags, ours);
+});
+
+test('the end of a clone is overwritten in slices, and goes on where it was cut off', () => {
+  const whole = sum(size, limits.zeroSliceBytes, extents(1));
+  const larger = wanted({ sizeBytes: whole });
+  const at = (...more: readonly string[]) =>
+    plan(larger, thick(source, { ...half(...more), sizeBytes: whole }, helper()));
+  const first = stepOf(at(copied(size)), 'zero-range');
+  assert.equal(first.lengthBytes, limits.zeroSliceBytes);
+  assert.deepEqual(first.add, [copied(size + limits.zeroSliceBytes)]);
+  assert.deepEqual(first.remove, [copied(size)]);
+  const last = stepOf(at(copied(size + limits.zeroSliceBytes)), 'zero-range');
+  assert.equal(last.lengthBytes, extents(1));
+  assert.deepEqual(last.add, []);
+  assert.ok(last.remove.includes(copyingTag));
+});
+
+test('a raw volume whose new end is not overwritten yet is not cloned', () => {
+  const tags = [ownerTag, rawTag, tagOf('grownFrom', '4096')];
+  assertBlocked(plan(wanted(), thick({ ...source, tags })), 'CopyUnfinished', /new end/);
 });
 
 test('a thin clone is made of a thin snapshot too', () => {

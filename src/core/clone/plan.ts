@@ -1,4 +1,4 @@
-import { type Bytes, bytes, countUp, least, noBytes } from '../../base/bytes.ts';
+import { type Bytes, countUp, least, minus, noBytes } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
@@ -7,12 +7,23 @@ import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { permitFor } from '../permit.ts';
 import type { DesiredSnapshot } from '../snapshot/desired.ts';
 import { cowReserve, isUnused, planSnapshot } from '../snapshot/plan.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, ownerTag, pendingTag, readTag, tagOf } from '../tags.ts';
+import {
+  copyingTag,
+  copySourceRole,
+  ownerTag,
+  pendingTag,
+  readBytes,
+  readTag,
+  tagOf,
+  tagsOf,
+} from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
+import { growthText } from '../volume/growth.ts';
 import { isVolume, planRemovalOf, planVolume, roomToCreate, sizeInGroup } from '../volume/plan.ts';
 import type { DesiredClone } from './desired.ts';
 
@@ -54,6 +65,9 @@ function sourceRefusal(desired: DesiredClone, vg: ObservedVg, source: ObservedLv
   }
   if (source.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${source.name} is itself still being copied`);
+  }
+  if (readBytes(source.tags, 'grownFrom') !== undefined) {
+    return blocked('CopyUnfinished', growthText(source));
   }
   if (source.isInvalid) {
     return blocked('SnapshotOverflowed', `${source.name} overflowed and can no longer be read`);
@@ -131,7 +145,7 @@ function planCopy(
   const { clone } = pair;
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid };
   const copied = copiedBytes(clone);
-  const marks = clone.tags.filter((tag) => tag.startsWith(tagOf('copied', '')));
+  const marks = tagsOf(clone.tags, 'copied');
   // A CoW snapshot never changes; anything else is read through a snapshot of it.
   const frozen = pair.source.kind === 'cow-snapshot' ? pair.source : copySourceOf(desired, vg);
   const isForeign = frozen !== pair.source && frozen?.origin !== pair.source.name;
@@ -150,6 +164,7 @@ function planCopy(
   }
   const left = frozen.sizeBytes - copied;
   if (left <= 0n) {
+    if (copied < clone.sizeBytes) return planEnd(vg, clone, copied);
     return next({ kind: 'change-tags', ...target, add: [], remove: [copyingTag, ...marks] });
   }
   const lengthBytes = least(left, limits.copySliceBytes);
@@ -161,6 +176,24 @@ function planCopy(
     offsetBytes: copied,
     lengthBytes,
     ...progressTags(copied, lengthBytes, marks),
+  });
+}
+
+/** What a copy is larger than its source shows what the disks held before: it is overwritten. */
+function planEnd(vg: ObservedVg, clone: ObservedLv, offsetBytes: Bytes): Decision {
+  const permit = permitFor({ deed: 'zero-range', lv: clone, part: 'end-of-copy' });
+  if (isBlocked(permit)) return permit;
+  const leftBytes = minus(clone.sizeBytes, offsetBytes);
+  const lengthBytes = least(leftBytes, limits.zeroSliceBytes);
+  const marks = tagsOf(clone.tags, 'copied');
+  const isLast = lengthBytes === leftBytes;
+  return next({
+    kind: 'zero-range',
+    ...{ vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid },
+    ...{ offsetBytes, lengthBytes, permit },
+    ...(isLast
+      ? { add: [], remove: [copyingTag, ...marks] }
+      : progressTags(offsetBytes, lengthBytes, marks)),
   });
 }
 
@@ -185,8 +218,7 @@ function planHelper(desired: DesiredClone, source: ObservedLv, host: ObservedHos
 
 /** How far the copy came; a note that cannot be read means that it starts again. */
 export function copiedBytes(clone: ObservedLv): Bytes {
-  const note = readTag(clone.tags, 'copied') ?? '';
-  return /^[0-9]+$/.test(note) ? bytes(BigInt(note)) : noBytes;
+  return readBytes(clone.tags, 'copied') ?? noBytes;
 }
 
 function snapshotOf(

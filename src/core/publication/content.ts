@@ -4,12 +4,14 @@ import type { ObservedLv, Signatures } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { pendingTag, readTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
+import { showsOldBlocks } from '../volume/growth.ts';
 import { type FsType, fileSystems, fileSystemUuid } from './file-systems.ts';
+import { isZeroed } from './in-group.ts';
 import type { FoundFileSystem, ObservedPublication } from './observed.ts';
 import type { Publishable } from './publishable.ts';
 import { act, lookAt, type PublicationDecision, restPublished } from './step.ts';
 
-type Wanted = { readonly fsType: FsType };
+type Wanted = { readonly fsType: FsType; readonly zeroFirst: boolean };
 
 /**
  * Before a file system is mounted: is it the wanted one, and if there is none, may one be made?
@@ -17,7 +19,7 @@ type Wanted = { readonly fsType: FsType };
  * nothing. Superblocks are read first, without a program: a volume in use needs no more.
  */
 export function planContent(
-  { fsType }: Wanted,
+  { fsType, zeroFirst }: Wanted,
   volume: Publishable,
   observed: ObservedPublication,
 ): PublicationDecision {
@@ -27,7 +29,11 @@ export function planContent(
   const isPending = volume.lv.tags.includes(pendingTag);
   if (isPending && !isMounted) {
     const isMade = done.isFormatted || isOurWork(fileSystem, fsType, volume);
-    return isMade ? restPublished : planFormat(fsType, volume, observed);
+    if (isMade) return restPublished;
+    const mustZero = zeroFirst && showsOldBlocks(volume.lv) && !isZeroed(volume.lv);
+    return mustZero
+      ? planZeroing(volume, observed, { isForFormat: true })
+      : planFormat(fsType, volume, observed);
   }
   if (fileSystem.kind === 'none' && !isMounted) return planEmpty(fsType, volume, observed);
   return planExisting(fsType, volume, { fileSystem, isMounted });
@@ -93,6 +99,18 @@ function planEmpty(
     `${name} carries no pending mark, so it holds data, but no ${fsType} is found on it ` +
     `(${signatures.map(showProbe).join('; ')})`;
   return blocked('VolumeHoldsData', message);
+}
+
+/** All of a new volume is overwritten, if two probes found nothing on it. */
+export function planZeroing(
+  { lv }: Publishable,
+  { probes: found }: ObservedPublication,
+  purpose: { readonly isForFormat?: true } = {},
+): PublicationDecision {
+  if (found === undefined) return lookAt('probes');
+  const probes = found.signatures;
+  const permit = permitFor({ deed: 'zero-range', lv, probes });
+  return isBlocked(permit) ? permit : act({ kind: 'in-group', want: 'zero', probes, ...purpose });
 }
 
 function planFormat(

@@ -39,7 +39,13 @@ export type UnpublishedVolume = {
 export type Access =
   /** `zeroFirst`: what others left on the disks must not be readable in a new thick volume. */
   | { readonly kind: 'block'; readonly zeroFirst: boolean }
-  | { readonly kind: 'mount'; readonly fsType: FsType; readonly flags: readonly string[] };
+  | {
+      readonly kind: 'mount';
+      readonly fsType: FsType;
+      readonly flags: readonly string[];
+      /** A new thick volume is overwritten before a file system is made on it. */
+      readonly zeroFirst: boolean;
+    };
 
 export type PublicationRequest = {
   readonly volume: PublishedVolume;
@@ -47,7 +53,12 @@ export type PublicationRequest = {
   readonly access:
     | { readonly kind: 'block'; readonly zeroFirst?: boolean }
     /** `fsType` '' is ext4. */
-    | { readonly kind: 'mount'; readonly fsType: string; readonly flags: readonly string[] };
+    | {
+        readonly kind: 'mount';
+        readonly fsType: string;
+        readonly flags: readonly string[];
+        readonly zeroFirst?: boolean;
+      };
   readonly isReadOnly: boolean;
   readonly isExclusive?: boolean;
 };
@@ -68,7 +79,8 @@ export function desiredPublication(request: PublicationRequest): PresentPublicat
   }
   const mode = mountMode(access.flags, request.isReadOnly);
   if ('kind' in mode) return mode;
-  const mounted = { kind: 'mount', fsType, flags: mode.flags } as const;
+  const { zeroFirst = false } = access;
+  const mounted = { kind: 'mount', fsType, flags: mode.flags, zeroFirst } as const;
   const { isReadOnly } = mode;
   return { presence: 'present', volume, targetPath, access: mounted, isReadOnly, isExclusive };
 }

@@ -5,8 +5,8 @@ import { hostOf, sampleVg } from '../../../test/samples/observed.ts';
 import { holds, none, published, volumeLv } from '../../../test/samples/publications.ts';
 import { GiB, times } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
-import type { ObservedLv } from '../observed.ts';
-import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import type { ObservedLv, ObservedVg } from '../observed.ts';
+import { ownerTag, pendingTag, rawTag, tagOf } from '../tags.ts';
 import { planInGroup } from './in-group.ts';
 import type { GroupWant } from './step.ts';
 
@@ -50,7 +50,35 @@ test('a new volume is zeroed in slices, and the last one takes the mark away', (
     ],
   );
   assertRest(end);
-  assert.deepEqual(left.vgs[0]?.lvs[0]?.tags, [ownerTag]);
+  assert.deepEqual(left.vgs[0]?.lvs[0]?.tags, [ownerTag, rawTag]);
+});
+
+test('before a file system is made all is zeroed, and the mark stays beside the note', () => {
+  const want = { ...wants.zero, isForFormat: true } as const;
+  const host = hostWith({ tags: marked, sizeBytes: large });
+  const { steps, end, host: left } = follow(host, (view) => planInGroup(want, published, view));
+  assert.equal(steps.length, 3);
+  assertRest(end);
+  const note = tagOf('zeroed', String(large));
+  assert.deepEqual(left.vgs[0]?.lvs[0]?.tags, [...marked, note]);
+  const grown = hostWith({ tags: [...marked, note], sizeBytes: times(large, 2) });
+  const more = stepOf(planInGroup(want, published, grown), 'zero-range');
+  assert.equal(more.offsetBytes, large);
+});
+
+test('that a thick volume is shown raw is noted with the mark that goes', () => {
+  const want = { want: 'clear-marks', isRaw: true } as const;
+  const ask = (lv: Partial<ObservedLv>, vg: Partial<ObservedVg> = {}) =>
+    planInGroup(want, published, hostOf(sampleVg({ lvs: [volumeLv(lv)], ...vg })));
+  const first = stepOf(ask({ tags: marked }), 'change-tags');
+  assert.deepEqual([first.add, first.remove], [[rawTag], [pendingTag]]);
+  const copy = stepOf(ask({ tags: [ownerTag] }), 'change-tags');
+  assert.deepEqual([copy.add, copy.remove], [[rawTag], []]);
+  assertRest(ask({ tags: [ownerTag, rawTag] }));
+  assertRest(ask({ tags: [ownerTag], kind: 'thin', pool: 'pool0' }));
+  assertRest(ask({ tags: [] }));
+  // Nothing can be noted while a device is missing, and a mirror is for that day.
+  assertRest(ask({ tags: [ownerTag], kind: 'raid1', stripes: 2 }, { isPartial: true }));
 });
 
 test('zeroing goes on where it was cut off', () => {

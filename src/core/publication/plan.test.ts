@@ -17,7 +17,7 @@ import {
 } from '../../../test/samples/publications.ts';
 import { bytes } from '../../base/bytes.ts';
 import { show } from '../../base/show.ts';
-import { ownerTag, pendingTag, tagOf } from '../tags.ts';
+import { ownerTag, pendingTag, rawTag, tagOf } from '../tags.ts';
 import type { PresentPublication } from './desired.ts';
 import { fileSystemUuid } from './file-systems.ts';
 import type { ObservedPublication, Probes } from './observed.ts';
@@ -25,6 +25,9 @@ import { planPublication, rootMode } from './plan.ts';
 import type { PublicationDecision, PublicationStepKind } from './step.ts';
 
 const pending = { tags: [ownerTag, pendingTag] };
+const noted = { tags: [ownerTag, rawTag] };
+const look = 'look probes';
+const zeroed = wanted({ access: { kind: 'mount', fsType: 'ext4', flags: [], zeroFirst: true } });
 const raw = wanted({ access: { kind: 'block' } });
 const readOnly = wanted({ isReadOnly: true });
 const as = (fsType: string, ...flags: readonly string[]) =>
@@ -321,24 +324,48 @@ const rows: readonly Row[] = [
   [
     'never zeroes one in use',
     wanted({ access: { kind: 'block', zeroFirst: true } }),
-    seen(),
+    seen(noted),
     'make-file',
   ],
-  ['makes the file', raw, seen(), 'make-file'],
-  ['binds the node', raw, seen({}, { target: { ...directory, kind: 'file' } }), 'bind'],
-  ['rests when the node is there', raw, seen({}, shown), 'rest'],
+  ['notes that a copy is shown raw', raw, seen(), 'clear-marks'],
+  ['notes that what is shown is raw', raw, seen({}, shown), 'clear-marks'],
+  ['makes the file', raw, seen(noted), 'make-file'],
+  ['makes the file for a volume of others', raw, seen({ tags: [] }), 'make-file'],
+  ['binds the node', raw, seen(noted, { target: { ...directory, kind: 'file' } }), 'bind'],
+  ['rests when the node is there', raw, seen(noted, shown), 'rest'],
   [
     'rests on a node that TopoLVM made',
     raw,
-    seen({}, { ...shown, here: [nodeOf({ isBare: true })] }),
+    seen(noted, { ...shown, here: [nodeOf({ isBare: true })] }),
     'rest',
   ],
   ['takes a mark away that is left', raw, seen(pending, shown), 'clear-marks'],
   [
     'shows a raw device at a second path',
     raw,
-    seen({}, { elsewhere: [nodeOf({ mountPoint: '/b' })] }),
+    seen(noted, { elsewhere: [nodeOf({ mountPoint: '/b' })] }),
     'make-file',
+  ],
+  // What is overwritten before a file system is made.
+  ['probes before it zeroes for a file system', zeroed, seen(pending, { probes: undefined }), look],
+  ['zeroes all of a thick one before a file system is made', zeroed, seen(pending), 'zero'],
+  [
+    'makes the file system once all is zeroed',
+    zeroed,
+    seen({ tags: [...pending.tags, tagOf('zeroed', String(extents(10)))] }),
+    'format-lv',
+  ],
+  [
+    'zeroes what it grew by before a file system was made',
+    zeroed,
+    seen({ tags: [...pending.tags, tagOf('zeroed', String(extents(9)))] }),
+    'zero',
+  ],
+  [
+    'zeroes no thin one before a file system is made',
+    zeroed,
+    seen({ ...pending, kind: 'thin', pool: 'pool0' }),
+    'format-lv',
   ],
   // Activation.
   [

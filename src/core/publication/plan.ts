@@ -1,14 +1,14 @@
 import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
-import { permitFor } from '../permit.ts';
 import { pendingTag } from '../tags.ts';
-import { isBlocked } from '../usable-vg.ts';
-import { planContent } from './content.ts';
+import { showsOldBlocks } from '../volume/growth.ts';
+import { planContent, planZeroing } from './content.ts';
 import type { Access, PresentPublication } from './desired.ts';
 import { type FsType, fileSystems } from './file-systems.ts';
+import { isUnnoted } from './in-group.ts';
 import type { ObservedMount, ObservedPublication } from './observed.ts';
 import { isMountOf, type Publishable, publishable } from './publishable.ts';
-import { act, lookAt, type PublicationDecision, restPublished } from './step.ts';
+import { act, type InGroup, lookAt, type PublicationDecision, restPublished } from './step.ts';
 
 /** The root of a file system we made is open to every user of the pod, as with TopoLVM. */
 export const rootMode = 0o2777;
@@ -147,14 +147,9 @@ function planNode(
     return blocked('TargetTaken', `${target.path} is no file but a ${target.kind}`);
   }
   // From the moment it is shown it may hold data: the mark goes first.
-  if (isPending(volume)) {
-    const mustZero = access.zeroFirst && volume.lv.kind !== 'thin';
-    if (!mustZero) return act({ kind: 'in-group', want: 'clear-marks' });
-    if (observed.probes === undefined) return lookAt('probes');
-    const probes = observed.probes.signatures;
-    const permit = permitFor({ deed: 'zero-range', lv: volume.lv, probes });
-    return isBlocked(permit) ? permit : act({ kind: 'in-group', want: 'zero', probes });
-  }
+  const mustZero = access.zeroFirst && showsOldBlocks(volume.lv);
+  if (isPending(volume) && mustZero) return planZeroing(volume, observed);
+  if (mustNote(volume)) return act(noteRaw);
   if (target.kind === 'absent') return act({ kind: 'make-file', path: target.path });
   const { isReadOnly } = desired;
   const source = volume.device.path;
@@ -174,7 +169,13 @@ function planShownNode(
   if (top.isReadOnly !== desired.isReadOnly) {
     return differs(desired, top.isReadOnly ? 'read-only' : 'writable');
   }
-  return isPending(volume) ? act({ kind: 'in-group', want: 'clear-marks' }) : restPublished;
+  return mustNote(volume) ? act(noteRaw) : restPublished;
+}
+
+const noteRaw: InGroup = { kind: 'in-group', want: 'clear-marks', isRaw: true };
+
+function mustNote(volume: Publishable): boolean {
+  return isPending(volume) || isUnnoted(volume.vg, volume.lv);
 }
 
 function isPending({ lv }: Publishable): boolean {

@@ -17,7 +17,7 @@ import {
 import { bytes } from '../../base/bytes.ts';
 import type { FailureCode } from '../../base/failures.ts';
 import type { ObservedLv, ObservedVg } from '../observed.ts';
-import { copyingTag, ownerTag, pendingTag } from '../tags.ts';
+import { copyingTag, ownerTag, pendingTag, rawTag, tagOf } from '../tags.ts';
 import type { PresentPublication } from './desired.ts';
 import type { ObservedPublication, Probes } from './observed.ts';
 import { planPublication, rootMode } from './plan.ts';
@@ -67,6 +67,20 @@ const refusals: readonly Refusal[] = [
   ],
   ['that is a pool', wanted(), lvIs({ kind: 'thin-pool' }), 'NotOurs', /v1 is a thin-pool/],
   ['that is being copied', wanted(), lvIs({ tags: [copyingTag] }), 'CopyUnfinished', /v1/],
+  [
+    'that grew, and whose new end is not overwritten yet',
+    raw,
+    lvIs({ tags: [ownerTag, rawTag, tagOf('grownFrom', '4096')] }),
+    'CopyUnfinished',
+    /new end/,
+  ],
+  [
+    'that is to be zeroed for its file system, and has something on it',
+    wanted({ access: { kind: 'mount', fsType: 'ext4', flags: [], zeroFirst: true } }),
+    seen(pending, { probes: probed(none, holds('swap')) }),
+    'VolumeHoldsData',
+    /swap/,
+  ],
   [
     'that overflowed',
     readOnly,

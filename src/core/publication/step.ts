@@ -78,9 +78,16 @@ export type GrowFileSystem = {
 export type InGroup = { readonly kind: 'in-group' } & GroupWant;
 
 export type GroupWant =
-  | { readonly want: 'activate' | 'clear-marks' }
+  | { readonly want: 'activate' }
+  /** `isRaw`: it is about to be shown as a raw device, which is noted on a thick volume. */
+  | { readonly want: 'clear-marks'; readonly isRaw?: true }
   /** `probes`: what was on the volume just before. Zeroing destroys as formatting does. */
-  | { readonly want: 'zero'; readonly probes: readonly [Signatures, Signatures] };
+  | {
+      readonly want: 'zero';
+      readonly probes: readonly [Signatures, Signatures];
+      /** A file system is made next: the volume keeps the mark that allows it. */
+      readonly isForFormat?: true;
+    };
 
 /** What a plan says next. `look`: something is not known yet that would cost to find out. */
 export type PublicationDecision =

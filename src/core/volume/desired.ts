@@ -28,6 +28,8 @@ export type AbsentVolume = {
   /** When known: a new volume that took the name is left alone. */
   readonly uuid: string | undefined;
   readonly isAdopted: boolean;
+  /** Its blocks are passed on to the disks as discards. */
+  readonly discards?: boolean;
 };
 
 export type VolumeRequest = {

@@ -20,6 +20,7 @@ import { copyingTag, copySourceRole, isOurs, makingTag, pendingTag, readTag } fr
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
+import { planGrownEnd, planGrowthMark } from './growth.ts';
 
 export function planVolume(desired: DesiredVolume, host: ObservedHost): Decision {
   if (desired.presence === 'absent') return planRemoval(desired, host);
@@ -58,10 +59,13 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
   }
   if (isHalfMadeRaid(lv, vg)) return planRemovalOf(vg, lv, {});
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
+  const unfinished = planGrownEnd(vg, lv, { isGrowing: lv.sizeBytes < desired.sizeBytes });
+  if (unfinished !== undefined) return unfinished;
   if (lv.sizeBytes < desired.sizeBytes) {
     const sizeBytes = grownSize(desired.sizeBytes, lv, vg);
     const refusal = roomToGrow(desired.deviceClass, lv, sizeBytes, vg);
-    return refusal ?? next({ kind: 'extend-lv', ...target, sizeBytes });
+    if (refusal !== undefined) return refusal;
+    return planGrowthMark(vg, lv) ?? next({ kind: 'extend-lv', ...target, sizeBytes });
   }
   if (!lv.isActive) return next({ kind: 'activate-lv', ...target });
   if (lv.tags.includes(makingTag)) {
@@ -95,19 +99,23 @@ function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {
   if (!isVolume(lv) && lv.kind !== 'cow-snapshot') {
     return blocked('NotOurs', `${vg.name}/${lv.name} is a ${lv.kind}, no volume of anybody`);
   }
-  return planRemovalOf(vg, lv, desired.isAdopted ? { recorded: lv.name } : {});
+  const recorded = desired.isAdopted ? { recorded: lv.name } : {};
+  return planRemovalOf(vg, lv, recorded, { discards: desired.discards === true });
 }
 
 export function planRemovalOf(
   vg: ObservedVg,
   lv: ObservedLv,
   recorded: { readonly recorded?: string },
+  { discards }: { readonly discards: boolean } = { discards: false },
 ): Decision {
   const permit = permitFor({ deed: 'remove-lv', vg, lv, ...recorded });
   if (isBlocked(permit)) return permit;
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
   const dependents = lv.kind === 'thin-pool' ? 'thin-volumes' : 'cow-snapshots';
-  return next({ kind: 'remove-lv', ...target, dependents, permit });
+  // A thin volume has no blocks of its own: they are its pool's.
+  const passedOn = discards && lv.kind !== 'thin' ? ({ discards: true } as const) : {};
+  return next({ kind: 'remove-lv', ...target, dependents, ...passedOn, permit });
 }
 
 /** Everything that a volume request can have made, of whatever layout. */

@@ -39,6 +39,14 @@ test('a volume is removed by its UUID, with a permit for just that', () => {
   assert.equal(step.dependents, 'cow-snapshots');
 });
 
+test('blocks are passed on where the class says so, and a thin volume has none of its own', () => {
+  const step = (discards: boolean, lv: ObservedLv) =>
+    stepOf(planVolume({ ...gone, discards }, vgOf([lv])), 'remove-lv');
+  assert.equal(step(true, sampleLv()).discards, true);
+  assert.equal(step(false, sampleLv()).discards, undefined);
+  assert.equal(step(true, sampleThin()).discards, undefined);
+});
+
 const removable: readonly (readonly [string, AbsentVolume, readonly ObservedLv[], string])[] = [
   ['a CoW snapshot', absentVolume('vg1', 's1'), [sampleLv(), sampleCow()], 'uuid-s1'],
   [

@@ -4,7 +4,7 @@ import { type Device, type Lv, virtualBytes } from '../model.ts';
 import { dmNameOf, mapperPath } from '../reports/names.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { writeData, writeLv } from '../writes.ts';
-import { wipeVolume } from './file-systems.ts';
+import { wipeVolume, zeroRange } from './file-systems.ts';
 import { unlabel } from './volume-groups.ts';
 
 export function wipefs(machine: Machine, argv: readonly string[]): Outcome {
@@ -78,7 +78,7 @@ export function dd(machine: Machine, argv: readonly string[]): Outcome {
   return voice.end();
 }
 
-/** How tests write to a volume on a real host: counted in MiB. */
+/** How the new end of a volume is overwritten; and how tests write on a real host, in MiB. */
 function ddZeroes(
   machine: Machine,
   words: ReadonlyMap<string, string>,
@@ -86,9 +86,11 @@ function ddZeroes(
 ): Outcome {
   const target = words.get('of') ?? '';
   if (to === undefined) return cannotOpen(target);
-  const mib = 1024 ** 2;
-  const start = Number(words.get('seek')) * mib;
-  const problem = writeData(machine, to, { start, length: Number(words.get('count')) * mib });
+  const isInBytes = words.get('iflag')?.includes('count_bytes') === true;
+  const unit = isInBytes ? 1 : 1024 ** 2;
+  const length = Number(words.get('count')) * unit;
+  const range = { start: Number(words.get('seek')) * unit, length };
+  const problem = isInBytes ? zeroRange(machine, to, range) : writeData(machine, to, range);
   if (problem === undefined) return new Voice().end();
   return new Voice().err(`dd: error writing '${target}': ${problem}`).end(1);
 }

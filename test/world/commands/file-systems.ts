@@ -1,3 +1,4 @@
+import { copyingTag } from '../../../src/core/tags.ts';
 import { copyOver, nothing, type Signature } from '../content.ts';
 import { signatureOf } from '../devices.ts';
 import type { Mishap } from '../faults.ts';
@@ -92,12 +93,25 @@ export function zeroOut(machine: Machine, argv: readonly string[]): Outcome {
   if (lv.users.size > 0) {
     return new Voice().err(`blkdiscard: cannot open ${path}: Device or resource busy`).end(1);
   }
-  machine.recordLv('zeroout', lv);
-  const problem = writeLv(machine, lv, { start, length }, (content) =>
-    copyOver(content, nothing, { start, length }),
-  );
+  const problem = zeroRange(machine, lv, { start, length });
   if (problem === undefined) return new Voice().end();
   return new Voice().err(`blkdiscard: ${path}: ${problem}`).end(1);
+}
+
+export function zeroRange(
+  machine: Machine,
+  lv: Lv,
+  range: { readonly start: number; readonly length: number },
+): string | undefined {
+  // A copy that is not complete is nobody's yet, as with dd.
+  machine.recordLv(lv.tags.includes(copyingTag) ? 'overwrite' : 'zeroout', lv);
+  return writeLv(machine, lv, range, (content) => copyOver(content, nothing, range));
+}
+
+/** `sync` with a volume. */
+export function sync(machine: Machine, [, path = '']: readonly string[]): Outcome {
+  if (lvAt(machine, path) !== undefined) return new Voice().end();
+  return new Voice().err(`sync: error opening '${path}': No such file or directory`).end(1);
 }
 
 /** The permissions of the root directory are part of what is on the volume. */

@@ -1,6 +1,6 @@
 import type { Allocation } from '../allocate.ts';
 import { type Arguments, isOutcome, option, sizeOption, values } from '../argv.ts';
-import { nothing } from '../content.ts';
+import { givenOut, nothing } from '../content.ts';
 import type { Mishap } from '../faults.ts';
 import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type Pv,
   type RaidBody,
   type Strand,
+  sizeBytes,
   type Vg,
 } from '../model.ts';
 import { displaySize, type Outcome, Voice } from '../text.ts';
@@ -211,16 +212,21 @@ export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
     return refusal;
   }
   machine.commit(vg, commits);
+  const isThick = lv.body.kind === 'plain' || lv.body.kind === 'raid';
+  if (isThick) lv.content = givenOut(nothing, 0, sizeBytes(lv));
   warnOfPromises(lv, voice);
   if (mishap === 'activation-fails') {
     lv.isActive = false;
     voice.complain(`Failed to activate new LV ${vg.name}/${lv.name}.`);
     return voice.end(5);
   }
-  // Fresh extents hold what their last owner left; wiping and zeroing hide it from probes.
-  lv.content = lv.body.kind === 'plain' || lv.body.kind === 'raid' ? nothing : lv.content;
+  // Fresh extents hold what their last owner left; wiping and zeroing hide it from probes only.
+  if (isThick) lv.content = givenOut(nothing, zeroedBytes, sizeBytes(lv));
   return voice.say(`Logical volume "${lv.name}" created.`).end();
 }
+
+/** What `--zero y` overwrites. */
+const zeroedBytes = 4096;
 
 export function refuseName({ machine, vg, name, voice }: Creation): Outcome | undefined {
   if (machine.findLv(vg, name) === undefined) return undefined;

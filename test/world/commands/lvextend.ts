@@ -1,7 +1,15 @@
 import { type Arguments, isOutcome, sizeOption } from '../argv.ts';
+import { givenOut } from '../content.ts';
 import type { Mishap } from '../faults.ts';
 import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
-import { cowSnapshotsOf, type Lv, type Strand, strandExtents, type Vg } from '../model.ts';
+import {
+  cowSnapshotsOf,
+  type Lv,
+  type Strand,
+  sizeBytes,
+  strandExtents,
+  type Vg,
+} from '../model.ts';
 import { displaySize, type Outcome, Voice } from '../text.ts';
 import { columnsOf, findRoom, growPlain, growRaid, isShortage, type Shape } from '../volumes.ts';
 import { cowUsefulExtents } from './cow.ts';
@@ -172,6 +180,9 @@ function finish(growth: Growth, name: string, extents: number, grow: () => void)
   const { machine, voice, vg, lv, mishap } = growth;
   grow();
   voice.say(changed(name, vg, lv.extents, extents));
+  if (lv.body.kind === 'plain' || lv.body.kind === 'raid') {
+    lv.content = givenOut(lv.content, sizeBytes(lv), extents * vg.extentBytes);
+  }
   lv.extents = extents;
   machine.commit(vg);
   if (lv.body.kind === 'thin' || lv.body.kind === 'pool') warnOfPromises(lv, voice);

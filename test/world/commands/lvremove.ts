@@ -8,7 +8,7 @@ import { type Outcome, Voice } from '../text.ts';
 import { deactivate, isUnusable, noteSuspension, useOf } from './lvchange.ts';
 import { forgetMoves, lockedPart } from './pvmove.ts';
 
-export const lvremoveOptions = { yes: 'flag', select: 'value' } as const;
+export const lvremoveOptions = { yes: 'flag', select: 'value', config: 'value' } as const;
 
 export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
   const voice = new Voice();
@@ -41,8 +41,9 @@ export function lvremove(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   const incomplete = refuseIncomplete(machine, lv, voice);
   if (incomplete !== undefined) return incomplete;
   if (cowSnapshotsOf(lv).length > 0) deactivate(lv);
+  const isDiscarded = option(parsed, 'config') === 'devices/issue_discards=1';
   for (const candidate of doomed) {
-    remove(machine, candidate, { isAlone: candidate === lv });
+    remove(machine, candidate, { isAlone: candidate === lv, isDiscarded });
     voice.say(`Logical volume "${candidate.name}" successfully removed.`);
   }
   return voice.end();
@@ -63,7 +64,7 @@ function refuseIncomplete(machine: Machine, lv: Lv, voice: Voice): Outcome | und
   if (body.kind === 'thin' && isUnusable(machine, body.pool)) {
     // The volume is gone from the metadata by the time its pool cannot be told.
     const { pool } = body;
-    remove(machine, lv, { isAlone: true });
+    remove(machine, lv, { isAlone: true, isDiscarded: false });
     aborting(`${pool.name}_tmeta`);
     voice.complain(`Failed to suspend ${vg.name}/${pool.name} with queued messages.`);
     return voice.fail(`Failed to update thin pool ${vg.name}/${pool.name}.`);
@@ -78,11 +79,17 @@ function dependentsOf(lv: Lv): readonly Lv[] {
 }
 
 /** A snapshot that goes alone is first taken off its origin, which is a change of its own. */
-function remove(machine: Machine, lv: Lv, how: { readonly isAlone: boolean }): void {
+function remove(
+  machine: Machine,
+  lv: Lv,
+  how: { readonly isAlone: boolean; readonly isDiscarded: boolean },
+): void {
   const { vg } = lv;
   const isTakenOff = lv.body.kind === 'cow' && how.isAlone;
   const commits = isTakenOff || lv.body.kind === 'thin' ? 2 : 1;
-  machine.recordLv('lvremove', lv);
+  // lvm discards extents; those of a thin volume are its pool's.
+  const isDiscarded = how.isDiscarded && lv.body.kind !== 'thin';
+  machine.recordLv('lvremove', lv, isDiscarded ? { isDiscarded } : {});
   machine.drop(lv);
   dropSpare(vg);
   machine.commit(vg, commits);
