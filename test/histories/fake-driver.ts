@@ -1,10 +1,11 @@
+import { readBytes } from '../../src/core/tags.ts';
 import { controllerService } from '../../src/csi/controller.ts';
 import { nodeService } from '../../src/csi/node.ts';
 import { pathOf, type Route } from '../../src/csi/service.ts';
 import { endingOf } from '../../src/csi/status.ts';
 import { Volumes } from '../../src/csi/volumes.ts';
 import { PublishingStage } from '../flows/publishing.ts';
-import { type Content, copied, isSame } from '../world/content.ts';
+import { type Content, copied, isSame, leftovers } from '../world/content.ts';
 import { sizeBytes } from '../world/model.ts';
 import type { Checker, Ending } from './checker.ts';
 import type { Call, Round } from './history.ts';
@@ -156,12 +157,29 @@ export class FakeDriver implements Driver {
         this.#written.delete(lv.uuid);
       }
     }
+    this.#checkTenants();
     const seen = new Map<string, number>();
     for (const { mountPoint } of world.machine.table.mounts) {
       seen.set(mountPoint, (seen.get(mountPoint) ?? 0) + 1);
     }
     for (const [path, count] of seen) {
       if (count > 1 && path.startsWith('/pods/')) this.#checker.say(`${path} is mounted twice`);
+    }
+  }
+
+  /**
+   * Nobody reads what former tenants left, but at the end of a volume that is still growing. What
+   * was made for a file system, or copied from that, was never zeroed where it did not write.
+   */
+  #checkTenants(): void {
+    for (const { lv, node, mountPoint } of this.stage.world.machine.table.mounts) {
+      const isMade = lv.content.signatures.some(({ usage }) => usage === 'filesystem');
+      if (node === undefined || isMade) continue;
+      const grownFrom = Number(readBytes(lv.tags, 'grownFrom') ?? sizeBytes(lv));
+      const readable = leftovers(lv.content).filter(({ start }) => start < grownFrom);
+      if (readable.length === 0) continue;
+      const where = readable.map(({ start, end }) => `${start}-${end}`).join(' ');
+      this.#checker.say(`${mountPoint} shows what others left in ${lv.name}: ${where}`);
     }
   }
 }
