@@ -1,5 +1,9 @@
 import { killEverywhere } from './rpc-kills.ts';
 import { deaths } from './rpc-protocol.ts';
 
-/** One way after another in turn; `make test-all` takes all of them at every program. */
-killEverywhere((program) => deaths.filter((_, index) => index === (program + 1) % deaths.length));
+/** One way after another in turn, or with QUARRY_EVERY_DEATH=1 all of them at every program. */
+const isEvery = process.env['QUARRY_EVERY_DEATH'] === '1';
+
+killEverywhere((program) =>
+  deaths.filter((_, index) => isEvery || index === (program + 1) % deaths.length),
+);
