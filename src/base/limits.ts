@@ -28,6 +28,8 @@ export const limits = {
   foreignChangeNoticedMs: 60_000,
   /** A refresh asked for by a hint waits so long for further hints. */
   hintSettleMs: 250,
+  /** A look at what the kernel bore out waits until no change has run for so long. */
+  quietMs: 1_000,
   /** Changes that the kernel bore out are believed without a report for at most so long. */
   witnessedMsMax: 5_000,
   /** A step found stale is planned again at most so often before the caller is told. */

@@ -136,7 +136,11 @@ export type CreateCowSnapshot = InVg & {
   readonly tags: readonly string[];
 };
 
-export type ActivateLv = OnLv & { readonly kind: 'activate-lv' };
+export type ActivateLv = OnLv & {
+  readonly kind: 'activate-lv';
+  /** A thin pool whose books have blocks that nobody has: they are struck out. */
+  readonly mendsPool?: true;
+};
 
 export type ChangeTags = OnLv & {
   readonly kind: 'change-tags';

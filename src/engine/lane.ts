@@ -10,6 +10,7 @@ import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
+import { mendPools } from './mend.ts';
 import { type ActivateLv, sendQueuedMessages } from './messages.ts';
 import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
@@ -40,6 +41,8 @@ export class Lane {
   readonly #suspects = new Set<string>();
   /** Volumes that their thin pool did not know when they were to be activated. */
   readonly #unknown: ActivateLv[] = [];
+  /** Groups with a thin pool that lvm refused to activate. */
+  readonly #unhealthy = new Set<string>();
   /** Our last change that is known to survive a power cut. */
   #lastFlush = 0;
 
@@ -97,7 +100,7 @@ export class Lane {
         const first = this.#waiting.shift();
         if (first === undefined) return;
         if ('kind' in first) await first.run();
-        else await this.#runBurst(this.#gather(first));
+        else await this.#tools.model.changing(() => this.#runBurst(this.#gather(first)));
       }
     } finally {
       this.#isWorking = false;
@@ -187,6 +190,10 @@ export class Lane {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
       this.#suspects.delete(vgUuid);
     }
+    for (const vgUuid of this.#unhealthy) {
+      this.#unhealthy.delete(vgUuid);
+      await mendPools(this.#tools, vgUuid);
+    }
     const [unknown] = this.#unknown.splice(0);
     if (unknown !== undefined) await sendQueuedMessages(this.#tools, unknown);
   }
@@ -247,7 +254,7 @@ export class Lane {
     const { noun, volume } = job.task;
     const { host, model, trace, witness } = this.#tools;
     try {
-      const said = await model.changing(() => execute(host, step, { noun, volume }, trace));
+      const said = await execute(host, step, { noun, volume }, trace);
       const change = model.changed();
       this.#lastChange = change;
       const uuid = await witness.see(step, said);
@@ -260,6 +267,8 @@ export class Lane {
       if (failure.code === 'ThinVolumeUnknown' && step.kind === 'activate-lv' && isFirst) {
         // What lvm has queued may mend it: it is sent before the next look.
         this.#unknown.push(step);
+      } else if (failure.code === 'ThinPoolUnhealthy' && 'vgUuid' in step && isFirst) {
+        this.#unhealthy.add(step.vgUuid);
       } else job.failure = failure;
       this.suspect(step);
       this.#doubt();

@@ -53,7 +53,7 @@ export class HostModel {
     return this.since(Math.max(0, ...this.#witnessed.map(({ change }) => change)));
   }
 
-  /** Around a change: nobody looks by himself while one runs, or two would wait for one lock. */
+  /** Around changes: nobody looks by himself while one runs, or two would wait for one lock. */
   async changing<T>(work: () => Promise<T>): Promise<T> {
     this.#changesRunning += 1;
     try {
@@ -130,13 +130,15 @@ export class HostModel {
 
   /** Whoever makes one volume after the other is not kept waiting by looks of ours. */
   async #untilQuiet(signal: Signal): Promise<void> {
-    const { hintSettleMs, witnessedMsMax } = limits;
-    for (;;) {
-      await this.#clock.sleep(hintSettleMs, signal);
-      const sinceMs = this.#clock.nowMs() - this.#changedAtMs;
-      const isBusy = this.#changesRunning > 0 || sinceMs < hintSettleMs;
-      if (signal.aborted || !isBusy || this.ageMs > witnessedMsMax) return;
+    await this.#clock.sleep(limits.hintSettleMs, signal);
+    while (!signal.aborted && this.#isBusy() && this.ageMs < limits.witnessedMsMax) {
+      await this.#clock.sleep(limits.hintSettleMs, signal);
     }
+  }
+
+  #isBusy(): boolean {
+    const sinceMs = this.#clock.nowMs() - this.#changedAtMs;
+    return this.#changesRunning > 0 || (this.#witnessed.length > 0 && sinceMs < limits.quietMs);
   }
 
   async #sleepUntilDue(signal: Signal): Promise<boolean> {

@@ -78,6 +78,7 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
       // A CoW snapshot is activated together with its origin, and lvm asks first.
       return [
         ...(['lvm', 'lvchange', '--yes', '--activate', 'y', '--ignoreactivationskip'] as const),
+        ...(step.mendsPool === true ? ['--config', mendLeaks] : []),
         ...onlyLv(step),
       ];
     case 'change-tags':
@@ -90,6 +91,9 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
       return removeLv(step);
   }
 }
+
+/** `--auto-repair` mends leaked blocks and nothing else; other damage still stops the pool. */
+const mendLeaks = 'global { thin_check_options=["-q","--auto-repair"] }';
 
 function createLv(step: CreateLv): Command['argv'] {
   const { layout } = step;

@@ -4,6 +4,7 @@ import {
   copyingTag,
   copySourceRole,
   isOurs,
+  pendingTag,
   readTag,
   snapshotRole,
   thinPoolRole,
@@ -195,8 +196,9 @@ export class Rules {
     const role = readTag(one.tags, 'role');
     if (role === copySourceRole || role === thinPoolRole) return;
     const volume = this.#store.volumes.get(name);
-    // What lvcreate left half made of a snapshot, before anybody was told of it.
-    if (role === snapshotRole && volume?.history.length === 0) return;
+    // What lvcreate left half made of a snapshot or a RAID, before anybody was told of it.
+    const canBeHalfMade = role === snapshotRole || one.tags.includes(pendingTag);
+    if (canBeHalfMade && volume?.history.length === 0) return;
     if (volume === undefined || volume.wanted === 'present') {
       this.say(`${one.what} was removed while it was wanted`);
     }

@@ -19,6 +19,8 @@ export class Machine {
   /** Volumes whose file system is frozen: all writing to them waits. */
   readonly frozen = new Set<Lv>();
   kernelRelease = '6.12.0-fake';
+  /** Thin pools with blocks that no volume has: what a power cut during a discard leaves. */
+  readonly leaking = new Set<Lv>();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** What runs right now, for the notes LVM keeps. */

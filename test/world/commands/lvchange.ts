@@ -13,6 +13,7 @@ export const lvchangeOptions = {
   deltag: 'value',
   select: 'value',
   yes: 'flag',
+  config: 'value',
 } as const;
 
 export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
@@ -28,9 +29,24 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (activate !== undefined) {
     const question = parsed.options.has('yes') ? undefined : askAboutOrigin(lv, voice);
     if (question !== undefined) return question;
-    return changeActivation(machine, lv, activate.includes('y'), { voice, mishap });
+    const wanted = activate.includes('y');
+    const leaking = wanted ? leakingPool(machine, lv) : undefined;
+    if (leaking !== undefined) {
+      if (!(option(parsed, 'config') ?? '').includes('--auto-repair')) {
+        const name = `${vg.name}/${leaking.name}`;
+        return voice.fail(`Check of pool ${name} failed (status:64). Manual repair required!`);
+      }
+      machine.leaking.delete(leaking);
+    }
+    return changeActivation(machine, lv, wanted, { voice, mishap });
   }
   return changeTags(machine, lv, parsed, voice);
+}
+
+/** The pool that would have to be checked, and has blocks in its books that nobody has. */
+function leakingPool(machine: Machine, lv: Lv): Lv | undefined {
+  const pool = lv.body.kind === 'thin' ? lv.body.pool : lv;
+  return machine.leaking.has(pool) ? pool : undefined;
 }
 
 /** Nobody answers the question, so the answer is no. */
