@@ -317,6 +317,12 @@ export const failures = {
     'system',
     'Run `dmsetup mknodes` if udev has not made the device node by now.',
   ),
+  GrowthUnfinished: row(
+    'UNAVAILABLE',
+    'backoff',
+    'system',
+    'Wait: the expansion is still under way. If it is not, ask for it again.',
+  ),
   CopyUnfinished: row('UNAVAILABLE', 'backoff', 'system', 'Wait: the copy is still under way.'),
 
   // A volume cannot be shown at a path, or what is shown cannot go.

@@ -17,7 +17,7 @@ import {
   type VolumeUsage,
 } from './generated/csi.ts';
 import { type Service, service, unimplemented } from './service.ts';
-import { isGrowing, orThrow, type Volumes } from './volumes.ts';
+import { orThrow, type Volumes } from './volumes.ts';
 
 const capabilities = [
   ...[Rpc.GET_VOLUME_STATS, Rpc.EXPAND_VOLUME, Rpc.VOLUME_CONDITION],
@@ -81,7 +81,6 @@ class NodeSide {
     const targetPath = given('target_path', request.targetPath);
     if (request.volumeCapability === undefined) throw missing('volume_capability');
     const { access, isReadOnly, isExclusive } = volumeAccess(request.volumeCapability);
-    await this.#finishGrowth(request.volumeId, signal);
     const { volume, lv } = await this.#volumes.locate(request.volumeId);
     const isRaw = access.kind === 'block';
     // What former tenants left on the disks must not be read through a raw volume.
@@ -95,14 +94,6 @@ class NodeSide {
     });
     settled(await this.#publisher.publish(orThrow(desired), signal));
     return {};
-  }
-
-  /** A raw volume whose growth was cut off: its new end is overwritten before it is shown. */
-  async #finishGrowth(volumeId: string, signal: AbortSignal): Promise<void> {
-    const record = await this.#volumes.find('volume', volumeId);
-    if (record === undefined || !isGrowing(record)) return;
-    const range = { requiredBytes: record.sizeBytes, limitBytes: 0n };
-    await this.#volumes.expand(volumeId, range, signal);
   }
 
   async #isWipedInFull({ volumeId }: NodePublishVolumeRequest): Promise<boolean> {
@@ -120,7 +111,6 @@ class NodeSide {
   }
 
   async expand(volumeId: string, targetPath: string, signal: AbortSignal): Promise<bigint> {
-    await this.#finishGrowth(volumeId, signal);
     const { volume } = await this.#volumes.locate(volumeId);
     settled(await this.#publisher.grow(orThrow(desiredGrowth({ volume, targetPath })), signal));
     return (await this.#volumes.locate(volumeId)).lv.sizeBytes;

@@ -102,11 +102,10 @@ async function killDuringGrowth(volumeId: string, size: number): Promise<number>
   assert.match(tags.toString(), /quarry\.grown-from=\d+/);
   driver = await startDriver();
   client = new SocketClient(socket);
-  // It is brought to its end where it is to be shown anew; the same request finds it done.
-  await publish(volumeId, 'raw', '/pods/second');
-  const found = secretsIn('/pods/second');
+  // Only the same request goes on with it; it is not shown anew before.
   await expand(volumeId, size);
-  return found;
+  await publish(volumeId, 'raw', '/pods/second');
+  return secretsIn('/pods/second');
 }
 
 function isOverwriting(): boolean {

@@ -110,7 +110,7 @@ test('the end of a clone is overwritten in slices, and goes on where it was cut 
 
 test('a raw volume whose new end is not overwritten yet is not cloned', () => {
   const tags = [ownerTag, rawTag, tagOf('grownFrom', '4096')];
-  assertBlocked(plan(wanted(), thick({ ...source, tags })), 'CopyUnfinished', /new end/);
+  assertBlocked(plan(wanted(), thick({ ...source, tags })), 'GrowthUnfinished', /--deltag/);
 });
 
 test('a thin clone is made of a thin snapshot too', () => {

@@ -23,7 +23,7 @@ import {
 } from '../tags.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
-import { growthText } from '../volume/growth.ts';
+import { unfinishedGrowth } from '../volume/growth.ts';
 import { isVolume, planRemovalOf, planVolume, roomToCreate, sizeInGroup } from '../volume/plan.ts';
 import type { DesiredClone } from './desired.ts';
 
@@ -66,9 +66,8 @@ function sourceRefusal(desired: DesiredClone, vg: ObservedVg, source: ObservedLv
   if (source.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${source.name} is itself still being copied`);
   }
-  if (readBytes(source.tags, 'grownFrom') !== undefined) {
-    return blocked('CopyUnfinished', growthText(source));
-  }
+  const unfinished = unfinishedGrowth(source);
+  if (unfinished !== undefined) return unfinished;
   if (source.isInvalid) {
     return blocked('SnapshotOverflowed', `${source.name} overflowed and can no longer be read`);
   }

@@ -2,9 +2,9 @@ import { type Blocked, blocked } from '../../base/failures.ts';
 import { layouts } from '../layouts.ts';
 import { dmName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
-import { copyingTag, readBytes } from '../tags.ts';
+import { copyingTag } from '../tags.ts';
 import { backAgain, isBlocked, usableVg } from '../usable-vg.ts';
-import { growthText } from '../volume/growth.ts';
+import { unfinishedGrowth } from '../volume/growth.ts';
 import { isVolume } from '../volume/plan.ts';
 import type { PublishedVolume, UnpublishedVolume } from './desired.ts';
 import type { MountOwner, ObservedPublication, VolumeDevice } from './observed.ts';
@@ -55,9 +55,8 @@ function lvRefusal({ vg, lv }: Found, wantsWrites: boolean): Blocked | undefined
   if (lv.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${name} is still being copied`);
   }
-  if (readBytes(lv.tags, 'grownFrom') !== undefined) {
-    return blocked('CopyUnfinished', growthText(lv));
-  }
+  const unfinished = unfinishedGrowth(lv);
+  if (unfinished !== undefined) return unfinished;
   if (lv.isInvalid && lv.kind === 'cow-snapshot') {
     return blocked('SnapshotOverflowed', `${name} overflowed and can no longer be read`);
   }

@@ -71,8 +71,8 @@ const refusals: readonly Refusal[] = [
     'that grew, and whose new end is not overwritten yet',
     raw,
     lvIs({ tags: [ownerTag, rawTag, tagOf('grownFrom', '4096')] }),
-    'CopyUnfinished',
-    /new end/,
+    'GrowthUnfinished',
+    /--deltag/,
   ],
   [
     'that is to be zeroed for its file system, and has something on it',

@@ -1,4 +1,5 @@
 import { least, minus } from '../../base/bytes.ts';
+import { type Blocked, blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { layouts } from '../layouts.ts';
 import type { ObservedLv, ObservedVg } from '../observed.ts';
@@ -54,9 +55,18 @@ export function showsOldBlocks(lv: ObservedLv): boolean {
   return lv.kind in layouts && layouts[lv.kind as keyof typeof layouts].clone === 'copy';
 }
 
-/** Why it is not to be used as it is. */
-export function growthText({ name }: ObservedLv): string {
-  return `${name} grew, and its new end is still being overwritten; expand it again to go on`;
+/**
+ * Why it is not to be used as it is. Only an expansion overwrites the end: metadata of an older day
+ * can bring the note back, and then there is data behind it.
+ */
+export function unfinishedGrowth({ name, sizeBytes, tags }: ObservedLv): Blocked | undefined {
+  const from = readBytes(tags, 'grownFrom');
+  if (from === undefined || from >= sizeBytes) return undefined;
+  const message =
+    `${name} grew from ${from} bytes, and what came after them is not overwritten yet: expand ` +
+    'it again to go on. If data may be there, take the tag away with lvchange --deltag ' +
+    tagOf('grownFrom', String(from));
+  return blocked('GrowthUnfinished', message);
 }
 
 function targetOf(vg: ObservedVg, lv: ObservedLv) {
