@@ -116,6 +116,17 @@ export const mutants: readonly Mutant[] = [
     'if (left <= 0n) {',
     'if (left <= frozen.sizeBytes / 2n) {',
   ),
+  {
+    name: 'the end of a larger copy is zeroed from its start',
+    edits: [
+      {
+        file: clone,
+        find: 'if (copied < clone.sizeBytes) return planEnd(vg, clone, copied);',
+        replace: 'if (copied < clone.sizeBytes) return planEnd(vg, clone, noBytes);',
+      },
+      { file: permit, find: 'fromBytes: fromBytes ?? noBytes,', replace: 'fromBytes: noBytes,' },
+    ],
+  },
   one(
     'a copy is not marked as unfinished',
     clone,
