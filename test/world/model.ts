@@ -164,6 +164,8 @@ export type Body =
       readonly chunkBytes: number;
       /** The kernel stopped writes: the pool was full when somebody wrote. */
       isOutOfData: boolean;
+      /** Blocks are zeroed before they are given out. */
+      zeroes: boolean;
       transaction: number;
     }
   | {

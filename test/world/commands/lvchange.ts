@@ -11,6 +11,7 @@ export const lvchangeOptions = {
   ignoreactivationskip: 'flag',
   addtag: 'value',
   deltag: 'value',
+  zero: 'value',
   select: 'value',
   yes: 'flag',
   config: 'value',
@@ -40,6 +41,8 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     }
     return changeActivation(machine, lv, wanted, { voice, mishap });
   }
+  const zero = option(parsed, 'zero');
+  if (zero !== undefined && lv.body.kind === 'pool') lv.body.zeroes = zero === 'y';
   return changeTags(machine, lv, parsed, voice);
 }
 

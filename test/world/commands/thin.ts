@@ -47,6 +47,7 @@ export function createThinPool(creation: Creation): Outcome {
     kind: 'pool' as const,
     metadata: newStrand(machine),
     data: newStrand(machine),
+    zeroes: option(parsed, 'zero') !== 'n',
     chunkBytes,
     isOutOfData: false,
     transaction: 0,

@@ -119,10 +119,15 @@ function attributes(machine: Machine, lv: Lv): string {
     stateLetter(lv),
     open,
     targetLetter(lv),
-    lv.body.kind === 'pool' || lv.body.kind === 'thin' ? 'z' : '-',
+    zeroLetter(lv),
     healthLetter(machine, lv),
     lv.skipsActivation ? 'k' : '-',
   ].join('');
+}
+
+function zeroLetter({ body }: Lv): string {
+  const pool = body.kind === 'thin' ? body.pool.body : body;
+  return pool.kind === 'pool' && pool.zeroes ? 'z' : '-';
 }
 
 function typeLetter(lv: Lv): string {
