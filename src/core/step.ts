@@ -170,6 +170,8 @@ export type ZeroRange = OnLv & {
   readonly remove: readonly string[];
   /** The volume may be in use, and only its new end is overwritten. */
   readonly isShown?: true;
+  /** The tags change only while the volume has this size: what it grew by since is not zeroed. */
+  readonly whileSizeBytes?: Bytes;
   readonly permit: Permit<'zero-range'>;
 };
 

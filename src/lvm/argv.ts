@@ -86,7 +86,12 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
     case 'copy-range':
       return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];
     case 'zero-range':
-      return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step, whileNoted(step))];
+      return [
+        'lvm',
+        'lvchange',
+        ...retag(step),
+        ...onlyLv(step, whileSize(step) + whileNoted(step)),
+      ];
     case 'remove-lv':
       return removeLv(step);
   }
@@ -200,7 +205,7 @@ function overwrite({ vg, lv, offsetBytes, lengthBytes }: ZeroRange): Command {
   return change(argv, limits.copyTimeoutMs);
 }
 
-function whileSize({ whileSizeBytes }: ChangeTags): string {
+function whileSize({ whileSizeBytes }: ChangeTags | ZeroRange): string {
   return whileSizeBytes === undefined ? '' : ` && lv_size=${b(whileSizeBytes)}`;
 }
 

@@ -37,7 +37,8 @@ export function planInGroup(
 /**
  * A new thick volume shows what others left on the disks. It is overwritten in slices, each noted
  * once it is done; with the last one the pending mark goes, so that it is never zeroed again. Where
- * a file system is made next, the note that all of it is zeroed stays beside the mark.
+ * a file system is made next, the note that all of it is zeroed stays beside the mark. It may grow
+ * meanwhile, and then the last one was not the last.
  */
 function planZero(
   vg: ObservedVg,
@@ -62,6 +63,7 @@ function planZero(
     lengthBytes,
     add: isEnd ? [rawTag] : [tagOf('zeroed', String(offsetBytes + lengthBytes))],
     remove: isEnd ? marksOf(lv) : progress,
+    ...(isEnd ? { whileSizeBytes: lv.sizeBytes } : {}),
     permit,
   });
 }

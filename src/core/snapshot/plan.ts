@@ -18,6 +18,7 @@ import {
 } from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
+import { unfinishedGrowth } from '../volume/growth.ts';
 import { isVolume, planRemovalOf } from '../volume/plan.ts';
 import { type DesiredSnapshot, reserveFor } from './desired.ts';
 
@@ -37,6 +38,9 @@ export function planSnapshot(desired: DesiredSnapshot, host: ObservedHost): Deci
   if (source.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${vg.name}/${source.name} is still being copied`);
   }
+  // Nothing on the snapshot would say that its end shows what others left on the disks.
+  const unfinished = unfinishedGrowth(source);
+  if (unfinished !== undefined) return unfinished;
   return layouts[source.kind].snapshots === 'thin'
     ? planThin(desired, vg, source)
     : planCow(desired, vg, source);

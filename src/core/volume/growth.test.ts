@@ -27,8 +27,9 @@ const grownFrom = (size: bigint) => tagOf('grownFrom', String(size));
 const raw = (sizeBytes: Bytes, ...more: readonly string[]) =>
   sampleLv({ sizeBytes, tags: [ownerTag, rawTag, ...more] });
 
+/** As an expansion wants it: whoever asks for one was told of the volume. */
 function wanted(sizeBytes: Bytes, given: Partial<PresentVolume> = {}): PresentVolume {
-  const request = { name: 'v1', className: '', sizeBytes };
+  const request = { name: 'v1', className: '', sizeBytes, uuid: sampleLv().uuid };
   const desired = desiredVolume(request, [{ ...thickClass(), isDefault: true }]);
   assert.ok(!isBlocked(desired));
   return { ...desired, ...given };
@@ -84,6 +85,11 @@ test('a thin volume grows in one step: its pool zeroes what it gives out', () =>
     steps.map((step) => step.kind),
     ['extend-lv'],
   );
+});
+
+test('a repeated create overwrites nothing beside an expansion', () => {
+  const host = hostWith(raw(after, grownFrom(before)));
+  assertRest(planVolume(wanted(after, { uuid: undefined }), host));
 });
 
 test('overwriting goes on where it was cut off, though the volume is as large as wanted', () => {

@@ -59,7 +59,10 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
   }
   if (isHalfMadeRaid(lv, vg) || isUnmadeRaid(desired, lv)) return planRemovalOf(vg, lv, {});
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
-  const unfinished = planGrownEnd(vg, lv, { isGrowing: lv.sizeBytes < desired.sizeBytes });
+  const isGrowing = lv.sizeBytes < desired.sizeBytes;
+  // Whoever grows a raw volume was told of it. A repeated create must not zero beside him.
+  const isMaking = desired.uuid === undefined && !isGrowing;
+  const unfinished = isMaking ? undefined : planGrownEnd(vg, lv, { isGrowing });
   if (unfinished !== undefined) return unfinished;
   if (lv.sizeBytes < desired.sizeBytes) {
     const sizeBytes = grownSize(desired.sizeBytes, lv, vg);

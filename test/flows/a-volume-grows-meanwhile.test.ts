@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { MiB } from '../../src/base/bytes.ts';
+import { pendingTag, tagOf } from '../../src/core/tags.ts';
+import { TenantsScene } from './tenants-scene.ts';
+
+async function rawVolume(): Promise<TenantsScene> {
+  const scene = await TenantsScene.begin();
+  await scene.run(scene.create('a', 100));
+  await scene.run(scene.publish('id-1', 'raw'));
+  return scene;
+}
+
+test('a volume that grows while it is zeroed for its first pod shows nothing old', async () => {
+  const scene = await TenantsScene.begin();
+  await scene.run(scene.create('a', 100));
+  scene.stage.world.faults.next('blkdiscard', { kind: 'slow', ms: 60_000 });
+  const shown = scene.publish('id-1', 'raw');
+  await scene.stage.world.clock.advance(10_000);
+  const grown = await scene.run(scene.expand('id-1', 700));
+  assert.equal(grown.sizeBytes, 700n * MiB);
+  await scene.run(shown);
+  assert.deepEqual(scene.leftIn('id-1'), []);
+  assert.equal(scene.lv('id-1').tags.includes(pendingTag), false);
+});
+
+test('no snapshot is taken of a raw volume whose new end is not overwritten yet', async () => {
+  const scene = await rawVolume();
+  scene.stage.world.faults.next('dd', { kind: 'slow', ms: 60_000 });
+  const grown = scene.expand('id-1', 700);
+  await scene.stage.world.clock.advance(10_000);
+  const request = { name: 's', sourceId: 'id-1' };
+  await assert.rejects(scene.run(scene.volumes.snapshot(request)), { code: 'GrowthUnfinished' });
+  await scene.run(grown);
+  const { id } = await scene.run(scene.volumes.snapshot(request));
+  const source = { kind: 'snapshot', id } as const;
+  const clone = await scene.run(scene.create('b', 700, { source }));
+  assert.deepEqual(scene.leftIn(clone.id), []);
+});
+
+test('a note of growth that is back with old metadata zeroes nothing when a create is repeated', async () => {
+  const scene = await rawVolume();
+  scene.stage.world.write(scene.lv('id-1'), 60 * Number(MiB), 4096);
+  const before = scene.lv('id-1').content;
+  const note = tagOf('grownFrom', String(50n * MiB));
+  scene.stage.world.admin.run('lvm', 'lvchange', '--addtag', note, 'data/id-1');
+  await scene.run(scene.stage.engine.observe());
+  assert.equal((await scene.run(scene.create('a', 100))).id, 'id-1');
+  assert.deepEqual(scene.lv('id-1').content, before);
+});
