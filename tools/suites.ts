@@ -55,6 +55,12 @@ const suites: Readonly<Record<string, Suite>> = {
     isParallel: true,
     about: 'real LVM in guests',
   },
+  calls: {
+    files: ['test/calls/*.test.ts'],
+    timeoutMs: 90 * minute,
+    isParallel: true,
+    about: 'every call of the driver killed, cut off and repeated in guests',
+  },
   sanity: {
     files: ['test/conformance/*.test.ts'],
     timeoutMs: 40 * minute,

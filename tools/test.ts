@@ -34,6 +34,7 @@ const names =
           'host',
           'sanity',
           'power',
+          'calls',
           'real-histories',
           'memory',
           'lab',

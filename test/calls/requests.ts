@@ -1,5 +1,5 @@
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../src/csi/generated/csi.ts';
-import type { Wire } from './rpc-protocol.ts';
+import type { Wire } from './protocol.ts';
 
 /** The id of what somebody called by a name. */
 export type Ids = (name: string) => string;

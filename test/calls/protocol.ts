@@ -1,4 +1,4 @@
-/** What a test asks the agent in a guest, one JSON line each; see `rpc-agent.ts`. */
+/** What a test asks the agent in a guest, one JSON line each; see `agent.ts`. */
 export type Ask =
   /** Starts the driver, and answers once both of its sockets are served. */
   | { readonly op: 'serve' }

@@ -13,7 +13,7 @@ import {
   resizeLv,
   snapshotLv,
   unpublish,
-} from './rpc-requests.ts';
+} from './requests.ts';
 
 /** Where scenarios show volumes. */
 export const path = '/pods/p/mount';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { GiB, type Guest, type Lab, startLab } from '../../lab/index.ts';
 import { bundle } from '../../tools/bundle.ts';
-import type { Answer } from './rpc-protocol.ts';
-import { toLine } from './rpc-protocol.ts';
-import { RpcRemote } from './rpc-remote.ts';
+import type { Answer } from './protocol.ts';
+import { toLine } from './protocol.ts';
+import { RpcRemote } from './remote.ts';
 import {
   createSnapshot,
   createVolume,
@@ -15,8 +15,8 @@ import {
   publish,
   type Request,
   unpublish,
-} from './rpc-requests.ts';
-import { kept, path, type Scenario } from './rpc-scenarios.ts';
+} from './requests.ts';
+import { kept, path, type Scenario } from './scenarios.ts';
 
 const lvmdFile = `device-classes:
 - {name: thick, volume-group: data, spare-gb: 0}

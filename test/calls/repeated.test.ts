@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { learn, repeat } from './rpc-fates.ts';
-import type { Answer } from './rpc-protocol.ts';
+import { learn, repeat } from './fates.ts';
+import type { Answer } from './protocol.ts';
 import {
   createSnapshot,
   createVolume,
@@ -13,9 +13,9 @@ import {
   publish,
   type Request,
   unpublish,
-} from './rpc-requests.ts';
-import { path, type Scenario, scenarios } from './rpc-scenarios.ts';
-import { RpcStage, steady } from './rpc-stage.ts';
+} from './requests.ts';
+import { path, type Scenario, scenarios } from './scenarios.ts';
+import { RpcStage, steady } from './stage.ts';
 
 const nothing: Pick<Scenario, 'name' | 'before' | 'ask'> = {
   ...{ name: 'nothing', before: [] },

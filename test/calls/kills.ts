@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { learn, survive } from './rpc-fates.ts';
-import type { Death } from './rpc-protocol.ts';
-import { scenarios } from './rpc-scenarios.ts';
-import { RpcStage } from './rpc-stage.ts';
+import { learn, survive } from './fates.ts';
+import type { Death } from './protocol.ts';
+import { scenarios } from './scenarios.ts';
+import { RpcStage } from './stage.ts';
 
 /** Every call of the table is killed at every program it starts, in the chosen ways. */
 export function killEverywhere(waysAt: (program: number) => readonly Death['when'][]): void {

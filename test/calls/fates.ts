@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Answer, Death, StepRun } from './rpc-protocol.ts';
-import type { Scenario } from './rpc-scenarios.ts';
-import { type Books, type RpcStage, steady } from './rpc-stage.ts';
+import type { Answer, Death, StepRun } from './protocol.ts';
+import type { Scenario } from './scenarios.ts';
+import { type Books, type RpcStage, steady } from './stage.ts';
 
 /** A call that nobody disturbed: what it answered, which programs it took, and how long. */
 export type Reference = {

@@ -1,9 +1,9 @@
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { learn, type Reference, repeat } from '../host/rpc-fates.ts';
-import type { Answer } from '../host/rpc-protocol.ts';
-import { type Scenario, scenarios } from '../host/rpc-scenarios.ts';
-import { RpcStage } from '../host/rpc-stage.ts';
+import { learn, type Reference, repeat } from './fates.ts';
+import type { Answer } from './protocol.ts';
+import { type Scenario, scenarios } from './scenarios.ts';
+import { RpcStage } from './stage.ts';
 
 /**
  * The power goes in the middle of a call, and right after its answer. Every other time in the

@@ -1,5 +1,5 @@
-import { killEverywhere } from './rpc-kills.ts';
-import { deaths } from './rpc-protocol.ts';
+import { killEverywhere } from './kills.ts';
+import { deaths } from './protocol.ts';
 
 /** One way after another in turn, or with QUARRY_EVERY_DEATH=1 all of them at every program. */
 const isEvery = process.env['QUARRY_EVERY_DEATH'] === '1';

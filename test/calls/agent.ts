@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { SocketClient } from '../../src/csi/client.ts';
 import { ControllerDefinition, NodeDefinition } from '../../src/csi/generated/csi.ts';
 import { LVServiceDefinition, VGServiceDefinition } from '../../src/csi/generated/lvmd.ts';
-import { type Answer, type Ask, type Fate, fromLine, type Steps, toLine } from './rpc-protocol.ts';
+import { type Answer, type Ask, type Fate, fromLine, type Steps, toLine } from './protocol.ts';
 
 /**
  * Runs inside a guest: starts `quarry standalone`, calls its sockets for a test outside, and lets
