@@ -33,6 +33,11 @@ const suites: Readonly<Record<string, Suite>> = {
   world: { files: ['test/world/**/*.test.ts'], timeoutMs: minute, about: 'the fake host itself' },
   flow: { files: ['test/flows/**/*.test.ts'], timeoutMs: minute, about: 'stories in a fake world' },
   sim: { files: ['test/sim/**/*.test.ts'], timeoutMs: 10 * minute, about: 'random faults by seed' },
+  kube: {
+    files: ['test/kube/*.test.ts'],
+    timeoutMs: 2 * minute,
+    about: 'the door to the cluster, against a fake API server',
+  },
   histories: {
     files: ['test/histories/*.test.ts'],
     timeoutMs: 10 * minute,

@@ -27,9 +27,10 @@ const names =
   level === 'check'
     ? check
     : level === 'test'
-      ? [...check, 'histories', 'host']
+      ? [...check, 'kube', 'histories', 'host']
       : [
           ...check,
+          'kube',
           'histories',
           'host',
           'sanity',

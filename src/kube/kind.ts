@@ -1,0 +1,132 @@
+import { KubeError } from './errors.ts';
+
+/** What every object has, of which we keep what somebody reads. */
+export type Metadata = {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+};
+
+export type OwnerReference = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+};
+
+export type KubeObject = { readonly metadata: Metadata };
+
+/**
+ * Which fields are kept, for each field of a type: `true` keeps it whole, `[shape]` is a list. The
+ * compiler asks for every field of the type, so nothing that is read can be forgotten here.
+ */
+export type Shape<T> =
+  | true
+  | (T extends readonly (infer E)[]
+      ? readonly [Shape<E>]
+      : T extends object
+        ? { readonly [K in keyof T]-?: Shape<NonNullable<T[K]>> }
+        : never);
+
+/** A kind of object: where it is served, and what we read of it. */
+export type Kind<T extends KubeObject> = {
+  /** '' for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly isNamespaced: boolean;
+  readonly shape: Shape<T>;
+};
+
+/** All of the metadata but `managedFields`, which is often larger than the rest of an object. */
+export const metadataShape: Shape<Metadata> = {
+  name: true,
+  namespace: true,
+  uid: true,
+  resourceVersion: true,
+  generation: true,
+  creationTimestamp: true,
+  deletionTimestamp: true,
+  labels: true,
+  annotations: true,
+  finalizers: true,
+  ownerReferences: true,
+};
+
+/** An object as we keep it. The fields of its kind were checked by the server's schema. */
+export function decodeObject<T extends KubeObject>(kind: Kind<T>, value: unknown): T {
+  const metadata = (value as { metadata?: Partial<Metadata> } | null | undefined)?.metadata;
+  const isWhole =
+    typeof metadata?.name === 'string' &&
+    typeof metadata.uid === 'string' &&
+    typeof metadata.resourceVersion === 'string';
+  if (!isWhole) {
+    throw new KubeError('Unreadable', `a ${kind.kind} without name, uid or resourceVersion`);
+  }
+  return keep(kind.shape, value) as T;
+}
+
+/** A copy that has the fields of the shape only. */
+function keep(shape: unknown, value: unknown): unknown {
+  if (shape === true || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(shape)) {
+    return Array.isArray(value) ? value.map((item) => keep(shape[0], item)) : undefined;
+  }
+  const source = value as Record<string, unknown>;
+  const kept: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(shape as Record<string, unknown>)) {
+    const found = source[key];
+    if (found !== undefined && found !== null) kept[key] = keep(inner, found);
+  }
+  return kept;
+}
+
+export type ObjectName = { readonly namespace?: string | undefined; readonly name: string };
+
+/** `namespace/name`, or the name of what has no namespace. */
+export function keyOf({ namespace, name }: ObjectName): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+export type Place = {
+  readonly namespace?: string | undefined;
+  readonly name?: string;
+  readonly subresource?: string | undefined;
+};
+
+/** The path of a collection, an object or its subresource. */
+export function pathOf<T extends KubeObject>(kind: Kind<T>, place: Place): string {
+  const root = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+  const parts = [root];
+  if (kind.isNamespaced && place.namespace !== undefined) {
+    parts.push('namespaces', encodeURIComponent(place.namespace));
+  }
+  parts.push(kind.plural);
+  if (place.name !== undefined) parts.push(encodeURIComponent(place.name));
+  if (place.subresource !== undefined) parts.push(place.subresource);
+  return parts.join('/');
+}
+
+export function apiVersionOf(kind: { readonly group: string; readonly version: string }): string {
+  return kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+}
+
+/**
+ * Which of two versions of objects of one kind is newer, or undefined when a server does not count
+ * in decimal numbers.
+ */
+export function compareVersions(a: string, b: string): number | undefined {
+  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return undefined;
+  const difference = BigInt(a) - BigInt(b);
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+}

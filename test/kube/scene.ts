@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { realClock } from '../../src/host/clock.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import type { Access, Credentials, Endpoint } from '../../src/kube/credentials.ts';
+import { type Kind, type KubeObject, metadataShape } from '../../src/kube/kind.ts';
+import type { Clock } from '../../src/kube/ports.ts';
+import { HttpTransport } from '../../src/kube/transport.ts';
+import { FakeServer } from './fake-server.ts';
+
+/** A kind like ours, of which we read little. */
+export type Sample = KubeObject & {
+  readonly spec: { readonly nodeName: string; readonly text?: string };
+  readonly status?: { readonly phase?: string };
+};
+
+export const sampleKind: Kind<Sample> = {
+  ...{ group: 'quarry.test', version: 'v1', kind: 'Sample', plural: 'samples' },
+  isNamespaced: true,
+  shape: {
+    metadata: metadataShape,
+    spec: { nodeName: true, text: true },
+    status: { phase: true },
+  },
+};
+
+export const samples = '/apis/quarry.test/v1/samples';
+
+export function sample(
+  name: string,
+  spec: object = {},
+): {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly spec: object;
+} {
+  return {
+    metadata: { name, namespace: 'ns' },
+    spec: { nodeName: 'n1', ...spec },
+  };
+}
+
+/** Waits are a hundredth of what they are, so that back-off can be lived through. */
+export const hastyClock: Clock = {
+  nowMs: () => realClock.nowMs() * 100,
+  sleep: (ms, signal) => realClock.sleep(ms / 100, signal),
+};
+
+export type Scene = {
+  readonly server: FakeServer;
+  readonly endpoint: Endpoint;
+  readonly client: KubeClient;
+  readonly transport: HttpTransport;
+};
+
+/** A server and a client that it accepts, for the time of one story. */
+export async function onStage(
+  story: (scene: Scene) => Promise<void>,
+  access: Partial<Access> = { token: 'good' },
+): Promise<void> {
+  const server = new FakeServer();
+  const endpoint = await server.start();
+  const ca = server.authority.certificate;
+  const transport = new HttpTransport(endpoint, fixed({ ca, ...access }));
+  const client = new KubeClient({ transport, clock: hastyClock, chance: () => 0.5 });
+  try {
+    await story({ server, endpoint, client, transport });
+  } finally {
+    transport.close();
+    await server.stop();
+  }
+}
+
+export function fixed(access: Access): Credentials {
+  return { current: async () => access, refuse: () => undefined };
+}
+
+/** Until it is true; what takes longer than five seconds does not come. */
+export async function until(what: string, isTrue: () => boolean): Promise<void> {
+  const giveUpAtMs = performance.now() + 5_000;
+  while (!isTrue()) {
+    if (performance.now() > giveUpAtMs) throw new Error(`waited in vain: ${what}`);
+    await sleep(5);
+  }
+}
