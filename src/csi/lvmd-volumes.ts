@@ -151,7 +151,8 @@ export class LvmdVolumes {
       const names = showList(readers.map((lv) => lv.name));
       throw new OperationError('VolumeInUse', `${names} is still being copied from ${vg}/${name}`);
     }
-    const absent = { ...absentVolume(vg, name, found?.lv.uuid), isAdopted: true };
+    const discards = deviceClass.wipePolicy === 'discard';
+    const absent = { ...absentVolume(vg, name, found?.lv.uuid), isAdopted: true, discards };
     const work = () => this.#engine.submit(volumeTask(absent));
     // A raw device that is shown to a pod is not open, so LVM alone would let it go.
     const volume = { vg, name, uuid: found?.lv.uuid ?? '' };
