@@ -10,7 +10,7 @@ import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
-import { mendPools } from './mend.ts';
+import { mendPool } from './mend.ts';
 import { type ActivateLv, sendQueuedMessages } from './messages.ts';
 import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
@@ -41,8 +41,8 @@ export class Lane {
   readonly #suspects = new Set<string>();
   /** Volumes that their thin pool did not know when they were to be activated. */
   readonly #unknown: ActivateLv[] = [];
-  /** Groups with a thin pool that lvm refused to activate. */
-  readonly #unhealthy = new Set<string>();
+  /** Steps whose thin pool lvm refused to activate. */
+  readonly #unhealthy: Step[] = [];
   /** Our last change that is known to survive a power cut. */
   #lastFlush = 0;
 
@@ -190,10 +190,7 @@ export class Lane {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
       this.#suspects.delete(vgUuid);
     }
-    for (const vgUuid of this.#unhealthy) {
-      this.#unhealthy.delete(vgUuid);
-      await mendPools(this.#tools, vgUuid);
-    }
+    for (const step of this.#unhealthy.splice(0)) await mendPool(this.#tools, step);
     const [unknown] = this.#unknown.splice(0);
     if (unknown !== undefined) await sendQueuedMessages(this.#tools, unknown);
   }
@@ -267,8 +264,8 @@ export class Lane {
       if (failure.code === 'ThinVolumeUnknown' && step.kind === 'activate-lv' && isFirst) {
         // What lvm has queued may mend it: it is sent before the next look.
         this.#unknown.push(step);
-      } else if (failure.code === 'ThinPoolUnhealthy' && 'vgUuid' in step && isFirst) {
-        this.#unhealthy.add(step.vgUuid);
+      } else if (failure.code === 'ThinPoolUnhealthy' && isFirst) {
+        this.#unhealthy.push(step);
       } else job.failure = failure;
       this.suspect(step);
       this.#doubt();

@@ -32,6 +32,18 @@ test('a pool with blocks that nobody has is mended, and its volumes are there ag
   assert.equal(stage.world.lv('data', 'db')?.isActive, true);
 });
 
+test('a pool that somebody else left inactive is not touched when another one is mended', async () => {
+  const { stage, task } = await afterPowerCut();
+  const size = ['--size', '100m', '--poolmetadatasize', '4m', '--chunksize', '128k'];
+  const words = ['--yes', '--type', 'thin-pool', ...size, '--name', 'other', 'data'];
+  stage.world.admin.run('lvm', 'lvcreate', ...words);
+  stage.world.admin.run('lvm', 'lvchange', '--activate', 'n', 'data/other');
+  assert.equal(stage.world.lv('data', 'other')?.isActive, false);
+  await stage.run(stage.engine.submit(task));
+  assert.equal(stage.world.lv('data', 'db')?.isActive, true);
+  assert.equal(stage.world.lv('data', 'other')?.isActive, false);
+});
+
 test('a pool that is damaged otherwise is left alone, and whoever needs it is told', async () => {
   const { stage, task } = await afterPowerCut();
   const stderr = '  Check of pool data/pool failed (status:1). Manual repair required!\n';
