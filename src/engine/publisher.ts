@@ -151,7 +151,10 @@ export class Publisher {
       if (isBlocked(found)) return found;
       fresh.push({ volume, lv: found.lv });
     }
-    const mounts = await this.nodeMounts();
+    // Somebody else's may be dead, and give no answer.
+    const isMembers = ({ owner }: ObservedMount) =>
+      members.some(({ volume }) => isMountOf(volume, owner));
+    const mounts = (await this.nodeMounts()).filter(isMembers);
     const onTop = new Set<string>();
     for (const mount of mounts) {
       const { here } = await this.#eye.path(mount.mountPoint);

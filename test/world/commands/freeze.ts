@@ -24,26 +24,20 @@ export function fsfreeze(machine: Machine, argv: readonly string[]): Outcome {
   return voice.err(`fsfreeze: ${path}: unfreeze failed: Invalid argument`).end(1);
 }
 
-/** The shell script that freezes and thaws: by its arguments, until its input ends or it is late. */
+/** The shell script that freezes and thaws: one file system, until its input ends or it is late. */
 export function holdFreeze(machine: Machine, argv: readonly string[]): Running {
-  const [seconds = '0', ...paths] = argv.slice(4);
+  const [seconds = '0', path = ''] = argv.slice(4);
   const startedMs = machine.clock.nowMs();
   const stop = new AbortController();
-  const thaw = () => {
-    for (const path of paths) fsfreeze(machine, ['fsfreeze', '--unfreeze', path]);
-  };
   const work = async (ready: () => void): Promise<CommandResult> => {
-    let exitCode = 0;
-    for (const path of paths) {
-      await machine.clock.sleep(20);
-      exitCode ||= fsfreeze(machine, ['fsfreeze', '--freeze', path]).exitCode;
-    }
+    await machine.clock.sleep(20);
+    let { exitCode } = fsfreeze(machine, ['fsfreeze', '--freeze', path]);
     if (exitCode === 0) {
       ready();
       await machine.clock.sleep(Number(seconds) * 1000, stop.signal);
-      exitCode = stop.signal.aborted ? 0 : 124;
+      exitCode = stop.signal.aborted ? 0 : 137;
+      fsfreeze(machine, ['fsfreeze', '--unfreeze', path]);
     }
-    thaw();
     const durationMs = machine.clock.nowMs() - startedMs;
     return { exitCode, signal: undefined, stdout: '', stderr: '', durationMs };
   };

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freezeHolder } from '../lvm/freeze-argv.ts';
+
+/** The real script, with an fsfreeze that keeps a book of what it was told and fails as told. */
+class Scene {
+  readonly #directory: string;
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown[]>;
+
+  constructor(t: TestContext, given: { readonly fails?: true; readonly seconds?: string } = {}) {
+    this.#directory = mkdtempSync(join(tmpdir(), 'quarry-freeze-'));
+    t.after(() => rmSync(this.#directory, { recursive: true }));
+    const program = join(this.#directory, 'fsfreeze');
+    const end = given.fails === true ? 'exit 1' : 'exit 0';
+    writeFileSync(program, `#!/bin/sh\necho "$@" >> ${this.#book}\n${end}\n`);
+    chmodSync(program, 0o755);
+    const [shell, ...words] = freezeHolder('/pods/a').argv;
+    const args = words.map((word, index) => (index === 3 ? (given.seconds ?? word) : word));
+    const path = `${this.#directory}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    this.#child = spawn(shell, args, { detached: true, env: { PATH: path } });
+    this.#closed = once(this.#child, 'close');
+  }
+
+  get #book(): string {
+    return join(this.#directory, 'book');
+  }
+
+  get told(): readonly string[] {
+    return existsSync(this.#book) ? readFileSync(this.#book, 'utf8').trim().split('\n') : [];
+  }
+
+  async frozen(): Promise<void> {
+    assert.ok(this.#child.stdout !== null);
+    assert.match(String((await once(this.#child.stdout, 'data'))[0]), /frozen/);
+  }
+
+  /** To it and to all it started, as a service manager or a terminal does. */
+  signal(name: NodeJS.Signals): void {
+    assert.ok(this.#child.pid !== undefined);
+    process.kill(-this.#child.pid, name);
+  }
+
+  letGo(): void {
+    this.#child.stdin?.end();
+  }
+
+  async end(): Promise<unknown> {
+    const [code] = await this.#closed;
+    return code;
+  }
+}
+
+const freeze = '--freeze /pods/a';
+const thaw = '--unfreeze /pods/a';
+
+test('a file system stays frozen until its holder is let go', async (t) => {
+  const scene = new Scene(t);
+  await scene.frozen();
+  await sleep(100);
+  assert.deepEqual(scene.told, [freeze]);
+  scene.letGo();
+  assert.equal(await scene.end(), 0);
+  assert.deepEqual(scene.told, [freeze, thaw]);
+});
+
+for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  test(`${name} to everything we started leaves nothing frozen`, async (t) => {
+    const scene = new Scene(t);
+    await scene.frozen();
+    scene.signal(name);
+    await sleep(100);
+    scene.letGo();
+    assert.equal(await scene.end(), 0);
+    assert.deepEqual(scene.told, [freeze, thaw]);
+  });
+}
+
+test('what somebody else has frozen is not thawed', async (t) => {
+  const scene = new Scene(t, { fails: true });
+  assert.equal(await scene.end(), 1);
+  assert.deepEqual(scene.told, [freeze]);
+});
+
+test('nothing stays frozen for ever, and who waited too long is told', async (t) => {
+  const scene = new Scene(t, { seconds: '0.2' });
+  assert.notEqual(await scene.end(), 0);
+  assert.deepEqual(scene.told, [freeze, thaw]);
+});
