@@ -39,7 +39,7 @@ export class Groups {
 
   /** With the snapshots that the caller believes to be in it; none means that it does not say. */
   async get(id: string, snapshotIds: readonly string[]): Promise<SnapshotGroup> {
-    const group = await this.#find(({ id: candidate }) => candidate === id);
+    const group = (await this.#groups()).find((candidate) => candidate.id === id);
     if (group === undefined) {
       throw new OperationError('VolumeNotFound', `there is no group snapshot ${id}`);
     }
@@ -54,13 +54,12 @@ export class Groups {
   async #create(name: string, sourceIds: readonly string[]): Promise<SnapshotGroup> {
     const { newId, nowMs } = this.#parts;
     checkSources(sourceIds);
-    const existing = await this.#find((group) => group.name === name);
-    if (existing !== undefined) {
-      // Somebody was told of one with a seal. Even if an administrator removed some of it, the
-      // rest is kept, and said not to be ready.
-      if (existing.isSealed) return this.#sealed(sameSources(existing, sourceIds));
-      await this.#removeMembers(existing.members);
-    }
+    const named = (await this.#groups()).filter((group) => group.name === name);
+    for (const { isSealed, members } of named) if (!isSealed) await this.#removeMembers(members);
+    // Somebody was told of one with a seal. Even if an administrator removed some of it, the
+    // rest is kept, and said not to be ready.
+    const existing = named.find(({ isSealed }) => isSealed);
+    if (existing !== undefined) return this.#sealed(sameSources(existing, sourceIds));
     const sources = await this.#sources(sourceIds);
     const id = newId();
     const tags = [
@@ -71,11 +70,15 @@ export class Groups {
       await this.#take(name, sources, tags);
     } catch (error) {
       // If this fails too, the same request finds what is left and removes it.
-      const left = await this.#find((group) => group.id === id);
-      await this.#removeMembers(left?.members ?? []).catch(asOperationError);
+      await this.#giveUp(id).catch(asOperationError);
       throw error;
     }
     return this.get(id, []);
+  }
+
+  async #giveUp(id: string): Promise<void> {
+    const left = (await this.#groups()).find((group) => group.id === id);
+    await this.#removeMembers(left?.members ?? []);
   }
 
   async #take(
@@ -108,7 +111,7 @@ export class Groups {
   }
 
   async #remove(id: string, snapshotIds: readonly string[]): Promise<void> {
-    const group = await this.#find(({ id: candidate }) => candidate === id);
+    const group = (await this.#groups()).find((candidate) => candidate.id === id);
     // What is gone is gone; but a snapshot of something else is not to be believed gone with it.
     if (group === undefined) return this.#checkMembers({ id, members: [] }, snapshotIds);
     await this.#checkMembers(group, snapshotIds);
@@ -150,8 +153,8 @@ export class Groups {
     return sources;
   }
 
-  async #find(isWanted: (group: SnapshotGroup) => boolean): Promise<SnapshotGroup | undefined> {
-    return groupsIn(await this.#parts.volumes.records()).find(isWanted);
+  async #groups(): Promise<readonly SnapshotGroup[]> {
+    return groupsIn(await this.#parts.volumes.recordsMade());
   }
 }
 

@@ -73,6 +73,16 @@ export class Volumes {
     return recordsIn(await this.host(), this.#groups());
   }
 
+  /** With what was made when the look after it failed: it is in no report that we have. */
+  async recordsMade(): Promise<readonly VolumeRecord[]> {
+    const count = this.#failures;
+    if (this.#failuresSeen < count) {
+      await this.#parts.engine.observe();
+      this.#failuresSeen = Math.max(this.#failuresSeen, count);
+    }
+    return this.records();
+  }
+
   async find(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord | undefined> {
     return (await this.records()).find((record) => record.id === id && record.kind === kind);
   }
@@ -364,14 +374,8 @@ export class Volumes {
   }
 
   async #named(kind: VolumeRecord['kind'], name: string): Promise<VolumeRecord | undefined> {
-    // What was made when the look after it failed is in no report that we have.
-    const count = this.#failures;
-    if (this.#failuresSeen < count) {
-      await this.#parts.engine.observe();
-      this.#failuresSeen = Math.max(this.#failuresSeen, count);
-    }
     const isIt = (record: VolumeRecord) => record.name === name && record.kind === kind;
-    if (!(await this.records()).some(isIt)) return undefined;
+    if (!(await this.recordsMade()).some(isIt)) return undefined;
     // An administrator may have removed it since: its id must not be given to another volume.
     await this.#parts.engine.observe();
     return (await this.records()).find(isIt);

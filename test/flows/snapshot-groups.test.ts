@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bytes, MiB } from '../../src/base/bytes.ts';
+import { OperationError } from '../../src/base/failures.ts';
+import { limits } from '../../src/base/limits.ts';
 import { Groups } from '../../src/csi/groups.ts';
 import { Volumes } from '../../src/csi/volumes.ts';
 import { mounted, PublishingStage, raw } from './publishing.ts';
@@ -218,3 +220,103 @@ test('what is left of a group that was told is kept, and said not to be ready', 
   assert.equal(again.isComplete, false);
   assert.equal(scene.snapshots.length, 1);
 });
+
+test('what an administrator has frozen stays frozen, and the others are thawed', async () => {
+  const scene = await Scene.begin();
+  await scene.publish('id-1');
+  await scene.publish('id-2');
+  scene.stage.world.admin.run('fsfreeze', '--freeze', '/pods/id-2');
+  await assert.rejects(scene.take());
+  assert.deepEqual([...scene.stage.world.machine.frozen], [scene.stage.lv('id-2')]);
+  assert.deepEqual(scene.snapshots, []);
+});
+
+test('a file system that cannot be frozen keeps no other frozen, and nobody waits for ever', async () => {
+  const scene = await Scene.begin();
+  await scene.publish('id-1');
+  await scene.publish('id-2');
+  const { host, world } = scene.stage;
+  const start = host.start.bind(host);
+  const timedOut = new OperationError('CommandTimedOut', 'fsfreeze gave no answer');
+  host.start = (command, signal) => {
+    if (command.isHeld !== true || command.argv.at(-1) !== '/pods/id-2') {
+      return start(command, signal);
+    }
+    const result = world.clock.sleep(command.timeoutMs).then(() => Promise.reject(timedOut));
+    return { result, gone: never, ready: never, release: () => undefined };
+  };
+  const taken = assert.rejects(scene.groups.create('g', ['id-1', 'id-2']), {
+    code: 'FreezeBroken',
+  });
+  await world.clock.advance(limits.freezeMsMax + 1_000);
+  assert.equal(world.machine.frozen.size, 0);
+  await scene.run(taken);
+  assert.deepEqual(scene.snapshots, []);
+  const { volume } = await scene.run(scene.volumes.locate('id-1'));
+  assert.equal((await scene.stage.unpublish(volume, '/pods/id-1')).kind, 'settled');
+});
+
+test('a file system whose holder was killed is thawed, and the caller asks again', async () => {
+  const scene = await Scene.begin();
+  await scene.publish('id-1');
+  const { host, world } = scene.stage;
+  const start = host.start.bind(host);
+  host.start = (command, signal) => {
+    if (command.isHeld !== true) return start(command, signal);
+    host.start = start;
+    world.admin.run('fsfreeze', '--freeze', '/pods/id-1');
+    const killed = { exitCode: undefined, signal: 'SIGKILL', stdout: '', stderr: '' };
+    const result = world.clock.sleep(10).then(() => ({ ...killed, durationMs: 10 }));
+    return { result, gone: never, ready: Promise.resolve(undefined), release: () => undefined };
+  };
+  await assert.rejects(scene.take(), { code: 'FreezeBroken' });
+  assert.equal(world.machine.frozen.size, 0);
+  assert.equal((await scene.take()).isComplete, true);
+});
+
+test('a dead file system of somebody else is in the way of no group', async () => {
+  const scene = await Scene.begin();
+  await scene.create('c', 'thin');
+  await scene.publish('id-1');
+  await scene.publish('id-3');
+  const { host } = scene.stage;
+  const inspect = host.inspect.bind(host);
+  host.inspect = (path) => (path === '/pods/id-3' ? never : inspect(path));
+  assert.equal((await scene.take()).isComplete, true);
+});
+
+test('what was made when the look after it failed is found by the same request', async () => {
+  const scene = await Scene.begin();
+  const { faults } = scene.stage.world;
+  let isMade = false;
+  const makes = ({ argv }: { readonly argv: readonly string[] }) => {
+    isMade ||= argv[1] === 'lvcreate';
+    return argv[1] === 'lvcreate';
+  };
+  faults.next(makes, { kind: 'killed', when: 'after' });
+  const takeBack = faults.always(({ argv }) => isMade && argv.includes('fullreport'), {
+    kind: 'fail',
+  });
+  await assert.rejects(scene.take());
+  takeBack();
+  assert.ok(scene.snapshots.length > 0);
+  const group = await scene.take();
+  assert.equal(group.isComplete, true);
+  assert.deepEqual(scene.snapshots.toSorted(), group.members.map(({ id }) => id).toSorted());
+  assert.equal((await scene.take()).id, group.id);
+});
+
+test('what is left of an earlier try hides no group that was told', async () => {
+  const scene = await Scene.begin();
+  const group = await scene.take();
+  const tags = ['group=a', 'group-name=g', 'group-size=2', 'role=snapshot', 'source=id-1'];
+  const words = ['quarry', ...tags.map((tag) => `quarry.${tag}`)];
+  const tagged = words.flatMap((tag) => ['--addtag', tag]);
+  const of = ['--snapshot', '--name', 'a-left', ...tagged, 'data/id-1'];
+  scene.stage.world.admin.run('lvm', 'lvcreate', '--yes', ...of);
+  await scene.run(scene.stage.engine.observe());
+  assert.equal((await scene.take()).id, group.id);
+  assert.deepEqual(scene.snapshots.toSorted(), group.members.map(({ id }) => id).toSorted());
+});
+
+const never: Promise<never> = new Promise(() => undefined);
