@@ -77,7 +77,7 @@ const suites: Readonly<Record<string, Suite>> = {
     about: 'power cuts in guests',
   },
   cluster: {
-    files: ['lab/cluster/**/*.test.ts'],
+    files: ['lab/cluster/**/*.test.ts', 'test/kube/real/*.test.ts'],
     timeoutMs: 10 * minute,
     about: 'a real Kubernetes',
   },

@@ -134,17 +134,23 @@ export class KubeClient {
 
   create<T extends KubeObject>(
     kind: Kind<T>,
-    object: object & {
-      readonly metadata: Partial<ObjectName> & { readonly generateName?: string };
-    },
+    object: NewObject,
     options: WriteOptions = {},
   ): Promise<T> {
-    const { namespace, name } = object.metadata;
-    // Only a subresource is created below a name: a token, an eviction.
-    const at = options.subresource === undefined ? { namespace } : { namespace, name: name ?? '' };
-    const path = pathOf(kind, { ...at, subresource: options.subresource });
+    const path = pathOf(kind, { namespace: object.metadata.namespace });
     const body = JSON.stringify(withKind(kind, object));
     return this.#write(kind, { method: 'POST', path, body }, options);
+  }
+
+  /** For subresources that are no objects of the kind: tokens, evictions, bindings. */
+  post<T extends KubeObject>(
+    kind: Kind<T>,
+    name: ObjectName & { readonly subresource: string },
+    body: object,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const call = { method: 'POST', path: pathOf(kind, name), body: JSON.stringify(body) } as const;
+    return this.#json(call, options);
   }
 
   /** Replaces the object, if its resourceVersion is still the one given. */
@@ -250,7 +256,8 @@ export class KubeClient {
       ...(options.isDryRun === true ? { dryRun: 'All' } : {}),
       ...(options.fieldManager === undefined ? {} : { fieldManager: options.fieldManager }),
     });
-    return decodeObject(kind, await this.#json({ ...call, path }, options));
+    const written = await this.#json({ ...call, path }, options);
+    return decodeObject(kind, options.isDryRun === true ? withVersion(written) : written);
   }
 
   /** Sends it until it was carried out, or until sending it again could do it twice. */
@@ -286,6 +293,12 @@ export class KubeClient {
     return errorOfStatus(`${call.method} ${call.path}`, answer, status);
   }
 }
+
+/** An object to be made; the server completes a `generateName`. */
+export type NewObject = {
+  readonly metadata: Partial<ObjectName> & { readonly generateName?: string };
+  readonly [field: string]: unknown;
+};
 
 /** An object to be written, with whatever fields its kind has. */
 export type KubeObjectDraft = {
@@ -325,6 +338,12 @@ function fenceOff(isRead: boolean, fence: (() => void) | undefined): void {
 
 function withKind(kind: { group: string; version: string; kind: string }, object: object): object {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...object };
+}
+
+/** What was made for show has no version yet. */
+function withVersion(value: unknown): object {
+  const object = value as { readonly metadata?: object } | null;
+  return { ...object, metadata: { resourceVersion: '', ...object?.metadata } };
 }
 
 function nameOf({ metadata }: KubeObjectDraft): ObjectName {

@@ -45,6 +45,17 @@ test('only what somebody reads is kept, in lists too', () => {
   });
 });
 
+test('of annotations those that a kind names are kept', () => {
+  const lean: Kind<KubeObject> = {
+    ...{ group: 'a.b', version: 'v2', kind: 'Thing', plural: 'things', isNamespaced: true },
+    shape: { metadata: { ...metadataShape, annotations: { 'a/b': true } } },
+  };
+  const metadata = { name: 'x', uid: 'u', resourceVersion: '1' };
+  const annotations = { 'a/b': 'read', 'kubectl/last-applied': 'long' };
+  const kept = decodeObject(lean, { metadata: { ...metadata, annotations } });
+  assert.deepEqual(kept.metadata.annotations, { 'a/b': 'read' });
+});
+
 for (const value of [null, 7, {}, { metadata: {} }, { metadata: { name: 'x', uid: 'u' } }]) {
   test(`${JSON.stringify(value)} is no object`, () => {
     assert.throws(() => decodeObject(thing, value), { code: 'Unreadable' });

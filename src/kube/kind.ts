@@ -48,8 +48,11 @@ export type Kind<T extends KubeObject> = {
   readonly shape: Shape<T>;
 };
 
-/** All of the metadata but `managedFields`, which is often larger than the rest of an object. */
-export const metadataShape: Shape<Metadata> = {
+/**
+ * All of the metadata but `managedFields`, which is often larger than the rest of an object. A kind
+ * of which there are thousands names the annotations it reads: `annotations: { 'a/b': true }`.
+ */
+export const metadataShape = {
   name: true,
   namespace: true,
   uid: true,
@@ -61,7 +64,7 @@ export const metadataShape: Shape<Metadata> = {
   annotations: true,
   finalizers: true,
   ownerReferences: true,
-};
+} as const satisfies Shape<Metadata>;
 
 /** An object as we keep it. The fields of its kind were checked by the server's schema. */
 export function decodeObject<T extends KubeObject>(kind: Kind<T>, value: unknown): T {

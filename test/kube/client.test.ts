@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { KubeClient } from '../../src/kube/client.ts';
 import { isKubeError, KubeError } from '../../src/kube/errors.ts';
+import { Limiter } from '../../src/kube/limiter.ts';
 import { pointer } from '../../src/kube/patch.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
 import { makePair } from './certificates.ts';
-import { fixed, onStage, type Sample, sample, sampleKind, samples } from './scene.ts';
+import { type Sample, sample, sampleKind, samples } from './kinds.ts';
+import { fixed, onStage } from './scene.ts';
 
 const name = { namespace: 'ns', name: 'a' };
 
@@ -120,6 +122,36 @@ test('the status is written beside the object, not with it', async () => {
     const patch = { type: 'merge', body } as const;
     const patched = await client.patch(sampleKind, name, patch, { subresource: 'status' });
     assert.deepEqual([patched.spec.nodeName, patched.status?.phase], ['n1', 'Lost']);
+  });
+});
+
+test('a dry run makes nothing', async () => {
+  await onStage(async ({ client, server }) => {
+    const made = await client.create(sampleKind, sample('a'), { isDryRun: true });
+    assert.deepEqual([made.spec.nodeName, made.metadata.resourceVersion], ['n1', '']);
+    assert.deepEqual(server.api.all(samples), []);
+  });
+});
+
+test('requests keep to the rate, reads and writes alike', async () => {
+  await onStage(async ({ transport, server }) => {
+    const waits: number[] = [];
+    const clock = { nowMs: () => 0, sleep: async (ms: number) => void waits.push(Math.round(ms)) };
+    const limiter = new Limiter({ perSecond: 10, atOnce: 2 }, clock);
+    const client = new KubeClient({ transport, clock, chance: () => 0, limiter });
+    await client.create(sampleKind, sample('a'));
+    for (let index = 0; index < 3; index += 1) await client.get(sampleKind, name);
+    assert.deepEqual(waits, [100, 200]);
+    assert.equal(server.api.requests.length, 4);
+  });
+});
+
+test('a subresource that is no object answers as it is', async () => {
+  await onStage(async ({ client, server }) => {
+    server.mishaps.push({ kind: 'text', status: 201, text: '{"status":{"token":"t"}}' });
+    const body = { spec: { expirationSeconds: 600 } };
+    const answer = await client.post(sampleKind, { ...name, subresource: 'token' }, body);
+    assert.deepEqual(answer, { status: { token: 't' } });
   });
 });
 

@@ -6,8 +6,8 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { FakeApi, goneStatus } from './fake-api.ts';
+import { type Sample, sample, sampleKind, samples } from './kinds.ts';
 import { type Fault, InstantClock, MemoryTransport } from './memory-transport.ts';
-import { type Sample, sample, sampleKind, samples } from './scene.ts';
 
 /** Whatever happens, in whatever order: the store ends like the server, and so does who listened. */
 type Act =

@@ -13,8 +13,8 @@ import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
 import { makeAuthority, makePair } from './certificates.ts';
 import { FakeServer } from './fake-server.ts';
+import { sampleKind } from './kinds.ts';
 import { InstantClock } from './memory-transport.ts';
-import { sampleKind } from './scene.ts';
 
 type Scene = {
   readonly server: FakeServer;

@@ -408,8 +408,9 @@ function keyOf(place: {
   return `${place.collection ?? ''}|${place.namespace ?? ''}/${place.name ?? ''}`;
 }
 
-function draftOf(object: Stored): Stored {
-  return { ...object, metadata: { ...object.metadata, uid: 'dry', resourceVersion: '' } };
+/** What a dry run makes has an identity, but no version. */
+function draftOf(object: Stored): object {
+  return { ...object, metadata: { ...object.metadata, uid: 'dry' } };
 }
 
 export function reply(sink: Sink, status: number, value: unknown, text?: string): void {

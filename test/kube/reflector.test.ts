@@ -4,16 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Reflector, type ReflectorParts } from '../../src/kube/reflector.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { goneStatus } from './fake-api.ts';
-import {
-  hastyClock,
-  onStage,
-  type Sample,
-  type Scene,
-  sample,
-  sampleKind,
-  samples,
-  until,
-} from './scene.ts';
+import { type Sample, sample, sampleKind, samples } from './kinds.ts';
+import { hastyClock, onStage, type Scene, until } from './scene.ts';
 
 /** The faults that watches meet, over real connections. Each ends with a store like the server's. */
 type Watching = Scene & {

@@ -2,41 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { realClock } from '../../src/host/clock.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Access, Credentials, Endpoint } from '../../src/kube/credentials.ts';
-import { type Kind, type KubeObject, metadataShape } from '../../src/kube/kind.ts';
 import type { Clock } from '../../src/kube/ports.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
 import { FakeServer } from './fake-server.ts';
-
-/** A kind like ours, of which we read little. */
-export type Sample = KubeObject & {
-  readonly spec: { readonly nodeName: string; readonly text?: string };
-  readonly status?: { readonly phase?: string };
-};
-
-export const sampleKind: Kind<Sample> = {
-  ...{ group: 'quarry.test', version: 'v1', kind: 'Sample', plural: 'samples' },
-  isNamespaced: true,
-  shape: {
-    metadata: metadataShape,
-    spec: { nodeName: true, text: true },
-    status: { phase: true },
-  },
-};
-
-export const samples = '/apis/quarry.test/v1/samples';
-
-export function sample(
-  name: string,
-  spec: object = {},
-): {
-  readonly metadata: { readonly name: string; readonly namespace: string };
-  readonly spec: object;
-} {
-  return {
-    metadata: { name, namespace: 'ns' },
-    spec: { nodeName: 'n1', ...spec },
-  };
-}
 
 /** Waits are a hundredth of what they are, so that back-off can be lived through. */
 export const hastyClock: Clock = {
