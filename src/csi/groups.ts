@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { VolumeRecord } from '../core/catalog.ts';
+import type { ObservedLv } from '../core/observed.ts';
 import { groupsIn, type SnapshotGroup } from '../core/snapshot-group/catalog.ts';
-import { tagOf } from '../core/tags.ts';
+import { readTag, tagOf } from '../core/tags.ts';
 import type { Engine } from '../engine/engine.ts';
 import { asOperationError } from '../engine/execute.ts';
 import { settled } from '../engine/job.ts';
@@ -39,8 +40,9 @@ export class Groups {
 
   /** With the snapshots that the caller believes to be in it; none means that it does not say. */
   async get(id: string, snapshotIds: readonly string[]): Promise<SnapshotGroup> {
-    const group = (await this.#groups()).find((candidate) => candidate.id === id);
+    const group = await this.#lookFor(id);
     if (group === undefined) {
+      await this.#checkGone(id);
       throw new OperationError('VolumeNotFound', `there is no group snapshot ${id}`);
     }
     await this.#checkMembers(group, snapshotIds);
@@ -111,11 +113,26 @@ export class Groups {
   }
 
   async #remove(id: string, snapshotIds: readonly string[]): Promise<void> {
-    const group = (await this.#groups()).find((candidate) => candidate.id === id);
+    const group = (await this.#lookFor(id)) ?? { id, members: [], isComplete: false };
     // What is gone is gone; but a snapshot of something else is not to be believed gone with it.
-    if (group === undefined) return this.#checkMembers({ id, members: [] }, snapshotIds);
     await this.#checkMembers(group, snapshotIds);
     await this.#removeMembers(group.members);
+    if (!group.isComplete) await this.#checkGone(id);
+  }
+
+  /** A report that may be a minute old cannot say that it is gone. */
+  async #lookFor(id: string): Promise<SnapshotGroup | undefined> {
+    const isIt = (group: SnapshotGroup) => group.id === id;
+    const known = (await this.#groups()).find(isIt);
+    if (known !== undefined) return known;
+    await this.#parts.engine.observe();
+    return (await this.#groups()).find(isIt);
+  }
+
+  /** Some of it may be in a volume group that is away. */
+  #checkGone(id: string): Promise<void> {
+    const isMember = ({ tags }: ObservedLv) => readTag(tags, 'group') === id;
+    return this.#parts.volumes.checkGone(`the group snapshot ${id}`, isMember);
   }
 
   async #removeMembers(members: readonly VolumeRecord[]): Promise<void> {

@@ -104,7 +104,7 @@ class NodeSide {
   }
 
   async unpublish(volumeId: string, targetPath: string, signal: AbortSignal): Promise<void> {
-    const found = await this.#volumes.locate(volumeId).catch(unknownIsFine);
+    const found = await this.#volumes.known(volumeId).catch(unknownIsFine);
     const volume = found?.volume ?? { name: volumeId };
     const desired = orThrow(absentPublication({ volume, targetPath }));
     settled(await this.#publisher.unpublish(desired, signal));

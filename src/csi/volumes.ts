@@ -6,7 +6,7 @@ import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { guardedPools, isFilling } from '../core/guard.ts';
-import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
 import { copyingTag, isOurs, rawTag, readBytes, readTag, tagOf } from '../core/tags.ts';
@@ -42,6 +42,8 @@ export type CreateVolume = {
   readonly uses: readonly Access[];
   readonly source: { readonly kind: 'volume' | 'snapshot'; readonly id: string } | undefined;
 };
+
+export type LocatedVolume = { readonly volume: PublishedVolume; readonly lv: ObservedLv };
 
 export type CreateSnapshot = {
   readonly name: string;
@@ -88,7 +90,12 @@ export class Volumes {
   }
 
   /** A volume to be shown, whoever made it: what other systems made is served as it is. */
-  async locate(id: string): Promise<{ readonly volume: PublishedVolume; readonly lv: ObservedLv }> {
+  async locate(id: string): Promise<LocatedVolume> {
+    return (await this.known(id)) ?? located(await this.get('volume', id));
+  }
+
+  /** The same, where nobody has to wait for a look. */
+  async known(id: string): Promise<LocatedVolume | undefined> {
     const groups = this.#groups();
     const found = (await this.host()).vgs
       .filter(({ name }) => groups.has(name))
@@ -99,14 +106,13 @@ export class Volumes {
       const where = `${first.vg.name} and ${second.vg.name}`;
       throw new OperationError('VolumeAmbiguous', `${id} is in ${where}`);
     }
-    const { lv, vg } = first ?? (await this.get('volume', id));
-    return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
+    return first === undefined ? undefined : located(first);
   }
 
   /** One that must be there. */
   async get(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord> {
-    const record = await this.find(kind, id);
-    if (record !== undefined) return record;
+    const record = await this.#lookFor(id);
+    if (record?.kind === kind) return record;
     const missing = await this.#missingGroups();
     if (missing === '') throw new OperationError('VolumeNotFound', `there is no ${kind} ${id}`);
     const message = `the ${kind} ${id} may be in ${missing}, which cannot be read`;
@@ -278,7 +284,26 @@ export class Volumes {
     if (!isLargeEnough) await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
     const task = volumeTask(orThrow(desiredVolume(wanted, [deviceClass])));
     const isHidden = deviceClass.wipePolicy === 'full' && record.lv.tags.includes(rawTag);
-    return isHidden ? this.#growUnseen(record, task) : this.#bring(task);
+    try {
+      return await (isHidden ? this.#growUnseen(record, task) : this.#bring(task));
+    } catch (error) {
+      // If this fails too, the next expansion finds the note.
+      await this.#takeNoteBack(record, deviceClass).catch(asOperationError);
+      throw error;
+    }
+  }
+
+  /**
+   * It was noted that the volume grows, and it did not. If an administrator grew it then, by hand,
+   * the next expansion would take what is written there for what others left.
+   */
+  async #takeNoteBack({ id, lv }: VolumeRecord, deviceClass: DeviceClass): Promise<void> {
+    const { uuid } = lv;
+    const now = (await this.records()).find((record) => record.lv.uuid === uuid);
+    if (now === undefined || readBytes(now.lv.tags, 'grownFrom') !== now.sizeBytes) return;
+    const wanted = { name: id, className: deviceClass.name, sizeBytes: now.sizeBytes, uuid };
+    const task = volumeTask(orThrow(desiredVolume(wanted, [deviceClass])));
+    await this.#parts.engine.submit(task);
   }
 
   /** Between lvextend and the last zero the new end can be read, so nobody may see it. */
@@ -313,12 +338,12 @@ export class Volumes {
   }
 
   async #remove(kind: VolumeRecord['kind'], id: string): Promise<void> {
-    const records = await this.records();
-    const record = records.find((candidate) => candidate.id === id);
+    const record = await this.#lookFor(id);
     if (record === undefined) return this.#removeUnknown(kind, id);
     if (record.kind !== kind) {
       throw new OperationError('InvalidRequest', `${id} is a ${record.kind}, no ${kind}`);
     }
+    const records = await this.records();
     const reader = records.find((one) => one.sourceId === id && one.lv.tags.includes(copyingTag));
     if (reader !== undefined) {
       throw new OperationError('VolumeInUse', `${reader.id} is still being copied from ${id}`);
@@ -332,28 +357,39 @@ export class Volumes {
     settled(await this.#parts.publisher.unseen(volume, work));
   }
 
-  /** "It is gone" is said only where every group was seen, and nobody else's volume has the name. */
+  /** A report that may be a minute old cannot say that it is gone. */
+  async #lookFor(id: string): Promise<VolumeRecord | undefined> {
+    const isIt = (record: VolumeRecord) => record.id === id;
+    const known = (await this.records()).find(isIt);
+    if (known !== undefined) return known;
+    await this.#parts.engine.observe();
+    return (await this.records()).find(isIt);
+  }
+
   async #removeUnknown(kind: VolumeRecord['kind'], id: string): Promise<void> {
+    await this.checkGone(`the ${kind} ${id}`, ({ name }) => name === id);
+  }
+
+  /** "It is gone" is said only where every group was seen, and nobody else's volume is meant. */
+  async checkGone(what: string, isIt: (lv: ObservedLv) => boolean): Promise<void> {
     const missing = await this.#missingGroups();
     if (missing !== '') {
-      const message = `the ${kind} ${id} may be in ${missing}, which cannot be read`;
+      const message = `${what} may be in ${missing}, which cannot be read`;
       throw new OperationError('VolumeGroupMissing', message);
     }
-    const host = await this.host();
     const groups = this.#groups();
-    const unserved = host.vgs.find((vg) => {
-      const lv = findLv(vg, id);
-      return !groups.has(vg.name) && lv !== undefined && isOurs(lv.tags);
-    });
+    const found = (await this.host()).vgs.flatMap((vg) =>
+      vg.lvs.filter((lv) => isIt(lv) && !lv.isInternal).map((lv) => ({ vg, lv })),
+    );
+    const unserved = found.find(({ vg, lv }) => !groups.has(vg.name) && isOurs(lv.tags));
     if (unserved !== undefined) {
-      const message = `${unserved.name}/${id} is in a volume group that no device class names`;
+      const { vg, lv } = unserved;
+      const message = `${vg.name}/${lv.name} is in a volume group that no device class names`;
       throw new OperationError('VolumeGroupNotServed', message);
     }
-    const foreign = host.vgs.find(
-      (vg) => groups.has(vg.name) && vg.lvs.some((lv) => lv.name === id && !lv.isInternal),
-    );
+    const foreign = found.find(({ vg }) => groups.has(vg.name));
     if (foreign === undefined) return;
-    const message = `${foreign.name}/${id} was not made by this driver`;
+    const message = `${foreign.vg.name}/${foreign.lv.name} was not made by this driver`;
     throw new OperationError('NotOurs', message);
   }
 
@@ -394,6 +430,10 @@ export class Volumes {
     const missing = [...this.#groups()].filter((name) => findVg(host, name) === undefined);
     return showList(missing);
   }
+}
+
+function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
+  return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
 }
 
 /** A repeated request is the same request, or there is a volume of that name in its way. */

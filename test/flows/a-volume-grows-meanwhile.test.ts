@@ -48,3 +48,14 @@ test('a note of growth that is back with old metadata zeroes nothing when a crea
   assert.equal((await scene.run(scene.create('a', 100))).id, 'id-1');
   assert.deepEqual(scene.lv('id-1').content, before);
 });
+
+test('what an administrator grew after an expansion failed is not zeroed by the next one', async () => {
+  const scene = await rawVolume();
+  scene.stage.world.faults.next('lvextend', { kind: 'fail' });
+  await assert.rejects(scene.run(scene.expand('id-1', 700)));
+  scene.stage.world.admin.run('lvm', 'lvextend', '--size', '700m', 'data/id-1');
+  scene.stage.world.write(scene.lv('id-1'), 300 * Number(MiB), 4096);
+  const before = scene.lv('id-1').content;
+  assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
+  assert.deepEqual(scene.lv('id-1').content, before);
+});

@@ -319,4 +319,21 @@ test('what is left of an earlier try hides no group that was told', async () => 
   assert.deepEqual(scene.snapshots.toSorted(), group.members.map(({ id }) => id).toSorted());
 });
 
+test('a group is not said to be gone while a volume group cannot be seen', async () => {
+  const scene = await Scene.begin();
+  const { id, members } = await scene.take();
+  const ids = members.map((member) => member.id);
+  const [vg] = scene.stage.world.machine.vgs;
+  assert.ok(vg !== undefined);
+  vg.name = 'moved';
+  await scene.run(scene.stage.engine.observe());
+  const refusal = { code: 'VolumeGroupMissing' };
+  await assert.rejects(scene.run(scene.groups.remove(id, ids)), refusal);
+  await assert.rejects(scene.run(scene.groups.remove(id, [])), refusal);
+  await assert.rejects(scene.run(scene.groups.get(id, ids)), refusal);
+  vg.name = 'data';
+  await scene.run(scene.groups.remove(id, ids));
+  assert.deepEqual(scene.snapshots, []);
+});
+
 const never: Promise<never> = new Promise(() => undefined);

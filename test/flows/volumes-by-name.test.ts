@@ -403,6 +403,21 @@ test('the id of a volume that an administrator removed is never given to another
   assert.notEqual(again.id, snapshotId);
 });
 
+test('what is gone for a moment only is not said to be gone', async () => {
+  const scene = await Scene.begin();
+  const { id } = await scene.create('pvc-1');
+  const lv = scene.stage.lv(id);
+  lv.name = 'aside';
+  await scene.run(scene.stage.engine.observe());
+  lv.name = id;
+  assert.equal((await scene.run(scene.volumes.get('volume', id))).id, id);
+  lv.name = 'aside';
+  await scene.run(scene.stage.engine.observe());
+  lv.name = id;
+  await scene.run(scene.volumes.remove('volume', id));
+  assert.equal(scene.stage.world.lv('data', id), undefined);
+});
+
 test('a name that is in two groups is not shown: nobody says which is meant', async () => {
   const scene = await Scene.begin();
   const disk = scene.stage.world.machine.devices.at(-1)?.path ?? '';
