@@ -65,6 +65,8 @@ describe('every layout on real LVM', { timeout: 1_800_000 }, () => {
       const request = { name: `v-${name}`, className: name, size: '50M' };
       const cost = new Map<string, readonly string[]>();
 
+      // What is known is new enough, so that an operation needs no look of its own.
+      await remote.look();
       const created = await remote.must({ op: 'create', node, request });
       cost.set('create', lvmRunsOf(created.ran));
       assert.equal(lv(await remote.look(), request.name)?.kind, kind);
