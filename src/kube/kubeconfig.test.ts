@@ -62,6 +62,7 @@ const wrong: readonly (readonly [what: string, text: string, message: RegExp])[]
   ['a password', user('{ username: me, password: x }'), /username is not supported/],
   ['an old plugin', user('{ auth-provider: { name: gcp } }'), /auth-provider is not supported/],
   ['a proxy', first.replace('cluster: { server', 'cluster: { proxy-url: x, server'), /proxy-url/],
+  ['another identity', user('{ token: x, as-groups: [admins] }'), /as-groups is not supported/],
   ['no command', user('{ exec: { apiVersion: v1 } }'), /exec has no command/],
   ['an old exec', user('{ exec: { apiVersion: v1, command: x } }'), /exec.apiVersion is "v1"/],
 ];

@@ -63,6 +63,9 @@ function contextOf(context: Fields, cluster: Entry, user: Entry): Context {
   for (const key of ['auth-provider', 'username', 'password'] as const) {
     if (user.value[key] !== undefined) throw wrong(`${key} is not supported: use exec or a token`);
   }
+  // Without these we would act as somebody else than the user meant.
+  const impersonated = Object.keys(user.value).find((key) => key === 'as' || key.startsWith('as-'));
+  if (impersonated !== undefined) throw wrong(`${impersonated} is not supported`);
   if (cluster.value['proxy-url'] !== undefined) throw wrong('proxy-url is not supported');
   const server = cluster.value['server'];
   if (!isText(server)) throw wrong('the cluster has no server');

@@ -50,6 +50,8 @@ export class FakeServer {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
+    // A busy client must not lose its connection for that.
+    server.keepAliveTimeout = 60_000;
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { FakeServer } from './fake-server.ts';
 import { samples } from './kinds.ts';
+import { kubeconfigFor } from './scene.ts';
 
 /**
  * What a process takes that keeps 5,000 objects of 1.2 KB and then hears of 20,000 changes.
@@ -27,7 +28,7 @@ try {
     ...{ minifyWhitespace: true, minifySyntax: true },
     banner: { js: "require('node:v8').setFlagsFromString('--optimize-for-size');" },
   });
-  child = spawn(process.execPath, [bundle, kubeconfig(port)], {
+  child = spawn(process.execPath, [bundle, kubeconfigFor(server, port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await said(child, `synced ${counts.objects}`);
@@ -57,17 +58,6 @@ function volume(index: number, round: number) {
     spec: { nodeName: `node-${index % 50}`, text: `round ${round}`, unread: 'y'.repeat(500) },
     status: { phase: 'Ready', volumeID: name, unread: 'z'.repeat(100) },
   };
-}
-
-function kubeconfig(port: number): string {
-  const data = Buffer.from(server.authority.certificate).toString('base64');
-  const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
-  return JSON.stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster }],
-    users: [{ name: 'u', user: { token: 'good' } }],
-  });
 }
 
 async function said(process: ChildProcess, words: string): Promise<void> {

@@ -110,6 +110,19 @@ for (const inStream of [true, false]) {
   });
 }
 
+test('410, and then the list fails, too: deletions are told when it works', async () => {
+  await watching(async (scene) => {
+    const { server, told } = scene;
+    server.mishaps.push({ kind: 'status', status: 500 }, { kind: 'status', status: 503 });
+    server.api.endWatches();
+    server.api.delete(samples, 'a', 'ns');
+    server.api.compact();
+    await converges(scene);
+    assert.deepEqual(told, ['added a', 'added b', 'deleted a']);
+    assert.deepEqual(server.mishaps, []);
+  });
+});
+
 test('410 in a watch that was well: one new watch, and no event twice', async () => {
   await watching(async (scene) => {
     const { server, told } = scene;

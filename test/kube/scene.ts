@@ -41,9 +41,21 @@ export function fixed(access: Access): Credentials {
   return { current: async () => access, refuse: () => undefined };
 }
 
-/** Until it is true; what takes longer than five seconds does not come. */
+/** For a process of its own. */
+export function kubeconfigFor(server: FakeServer, port: number): string {
+  const data = Buffer.from(server.authority.certificate).toString('base64');
+  const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
+  return JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'good' } }],
+  });
+}
+
+/** Until it is true; what takes longer than twenty seconds does not come. */
 export async function until(what: string, isTrue: () => boolean): Promise<void> {
-  const giveUpAtMs = performance.now() + 5_000;
+  const giveUpAtMs = performance.now() + 20_000;
   while (!isTrue()) {
     if (performance.now() > giveUpAtMs) throw new Error(`waited in vain: ${what}`);
     await sleep(5);
