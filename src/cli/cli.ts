@@ -3,6 +3,7 @@ import { failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { showList } from '../base/show.ts';
 import { observeHost } from '../engine/look.ts';
+import { mountsPath } from '../lvm/looks.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
 import { type KnownGroups, readKnownGroups, writeKnownGroups } from './known-groups.ts';
 import { readNodeFile } from './node-file.ts';
@@ -79,7 +80,8 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     const { 'csi-socket': socket, size, class: className, fs: fsType, block: isBlock } = values;
     const { host } = makeContext(environment, values);
     const look = () => observeHost(host, AbortSignal.timeout(limits.fileTimeoutMs));
-    return volume(environment, { socket, size, className, fsType, isBlock, look }, rest);
+    const mounts = () => host.readText(mountsPath);
+    return volume(environment, { socket, size, className, fsType, isBlock, look, mounts }, rest);
   }
   const directory = values['state-dir'];
   const known = await readKnownGroups(directory);

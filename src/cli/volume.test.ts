@@ -45,7 +45,10 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
     createVolume: note('create', { volume: { ...db, volumeId: 'id-9' } }),
     deleteVolume: note('delete', {}),
     deleteSnapshot: note('delete-snapshot', {}),
-    controllerExpandVolume: note('expand', { capacityBytes: 2n * GiB }),
+    controllerExpandVolume: note('expand', {
+      capacityBytes: 2n * GiB,
+      nodeExpansionRequired: true,
+    }),
     createSnapshot: note('snapshot', { snapshot }),
     ...given,
   } as Controller;
@@ -55,6 +58,7 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
     ) as unknown as Node),
     nodePublishVolume: note('publish', {}),
     nodeUnpublishVolume: note('unpublish', {}),
+    nodeExpandVolume: note('grow', { capacityBytes: 2n * GiB }),
   } as Node;
   const identity = service(IdentityDefinition, {
     getPluginInfo: () =>
@@ -73,6 +77,7 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
 const noFlags: Omit<VolumeFlags, 'socket'> = {
   ...{ size: undefined, className: '', fsType: '', isBlock: false },
   look: () => Promise.reject(new OperationError('CommandNotFound', 'there is no lvm')),
+  mounts: () => Promise.resolve(''),
 };
 
 async function run(socket: string, words: string, flags: Partial<VolumeFlags> = {}) {
@@ -159,7 +164,7 @@ test('volumes are named by name or id, snapshots by id', async (t) => {
   }
   assert.deepEqual(
     asked.map(([name]) => name),
-    ['delete', 'delete', 'delete-snapshot'],
+    ['delete', 'delete', 'delete-snapshot', 'delete'],
   );
   await run(socket, 'publish db /mnt/db', { isBlock: true });
   assert.deepEqual(requestOf(asked)['targetPath'], '/mnt/db');
@@ -179,10 +184,13 @@ for (const [title, words, message] of refusals) {
   });
 }
 
-test('a volume that is not there is told', async (t) => {
-  const { socket } = await driver(t);
-  const wrong = run(socket, 'expand nobody', { size: '1Gi' });
-  await assert.rejects(wrong, { code: 'VolumeNotFound' });
+test('a volume that is not listed is asked for by its id', async (t) => {
+  const { socket, asked } = await driver(t);
+  await run(socket, 'snapshot s nobody');
+  assert.equal(requestOf(asked)['sourceVolumeId'], 'nobody');
+  await run(socket, 'unpublish nobody /mnt/x');
+  assert.equal(requestOf(asked)['volumeId'], 'nobody');
+  await assert.rejects(run(socket, 'clone web nobody'), { code: 'SourceNotFound' });
 });
 
 test('what the driver refuses is printed, and the exit code says if trying again helps', async (t) => {
@@ -196,4 +204,35 @@ test('without a driver the hint says what to start', async () => {
   const { code, text } = await run('/run/quarry-nobody.sock', 'list');
   assert.equal(code, 75);
   assert.match(text, /nothing answers on \/run\/quarry-nobody\.sock\n.*quarry standalone/);
+});
+
+test('a file system that is mounted grows with its volume', async (t) => {
+  const { socket, asked } = await driver(t);
+  const mounts = () =>
+    Promise.resolve(
+      '30 1 254:3 / /mnt/db rw - ext4 /dev/mapper/data-id--1 rw\n' +
+        '31 1 254:4 / /mnt/other rw - ext4 /dev/mapper/data-id--11 rw\n',
+    );
+  const { text } = await run(socket, 'expand db', { size: '2Gi', mounts });
+  assert.deepEqual(
+    asked.map(([name]) => name),
+    ['expand', 'grow'],
+  );
+  assert.equal(requestOf(asked)['volumePath'], '/mnt/db');
+  assert.match(text, /expanded db \(2 GiB\)\nits file system at \/mnt\/db has grown with it/);
+});
+
+test('what did not grow is not said to have', async (t) => {
+  const still = () => Promise.resolve({ capacityBytes: GiB, nodeExpansionRequired: false });
+  const { socket } = await driver(t, { controllerExpandVolume: still });
+  const { text } = await run(socket, 'expand db', { size: '1Mi' });
+  assert.equal(text, 'db has 1 GiB already');
+});
+
+test('only the driver says that something is gone', async (t) => {
+  const away = () => Promise.reject(new StatusError('UNAVAILABLE', 'the group is away'));
+  const { socket } = await driver(t, { deleteVolume: away });
+  const { code, text } = await run(socket, 'delete elsewhere');
+  assert.equal(code, 75);
+  assert.match(text, /UNAVAILABLE: the group is away/);
 });

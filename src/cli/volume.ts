@@ -16,6 +16,7 @@ import {
 } from '../csi/generated/csi.ts';
 import type { PartialOf } from '../csi/service.ts';
 import type { Status } from '../csi/status.ts';
+import { parseMountLines } from '../lvm/mounts.ts';
 import { type Environment, exitCodes, UsageError } from './context.ts';
 import { table } from './table.ts';
 
@@ -27,6 +28,8 @@ export type VolumeFlags = {
   readonly isBlock: boolean;
   /** LVM's own tags tell what CSI has no words for. */
   readonly look: () => Promise<ObservedHost>;
+  /** The host's table of mounts. */
+  readonly mounts: () => Promise<string>;
 };
 
 /** A copy of a thick volume takes its time. Whoever asks again later finds it further on. */
@@ -189,11 +192,31 @@ class VolumeCommands {
 
   async #expand(name: string, requiredBytes: bigint): Promise<void> {
     const capacityRange = { requiredBytes };
-    const volumeId = await this.#volumeId(name);
+    const before = (await this.#find(name))?.volume;
+    const volumeId = before?.volumeId ?? name;
     const volumeCapability = this.#capability();
     const request = { volumeId, capacityRange, volumeCapability };
-    const { capacityBytes } = await this.#controller('controllerExpandVolume', request);
-    this.#print(`expanded ${name} (${showSize(capacityBytes)})`);
+    const expanded = await this.#controller('controllerExpandVolume', request);
+    const size = showSize(expanded.capacityBytes);
+    const isSame = expanded.capacityBytes === before?.capacityBytes;
+    this.#print(isSame ? `${name} has ${size} already` : `expanded ${name} (${size})`);
+    if (expanded.nodeExpansionRequired) await this.#growFileSystem(name, volumeId);
+  }
+
+  /** Kubelet does this for pods; here nobody else does. */
+  async #growFileSystem(name: string, volumeId: string): Promise<void> {
+    const suffix = `-${volumeId.replaceAll('-', '--')}`;
+    const shown = parseMountLines(await this.#flags.mounts()).filter(
+      ({ source }) => source.startsWith('/dev/mapper/') && source.endsWith(suffix),
+    );
+    const [first] = shown;
+    if (first === undefined) {
+      return this.#print(`the file system of ${name}, if it has one, grows at its next publish`);
+    }
+    const volumePath = first.mountPoint;
+    const request = { volumeId, volumePath };
+    answer(await this.#client.call(NodeDefinition, 'nodeExpandVolume', request, patience));
+    this.#print(`its file system at ${volumePath} has grown with it`);
   }
 
   async #snapshot(name: string, source: string): Promise<void> {
@@ -210,10 +233,11 @@ class VolumeCommands {
       await this.#controller('deleteSnapshot', { snapshotId: name });
     } else {
       const found = await this.#find(name);
+      // What is not listed may be in a group that is away: only the driver says that it is gone.
+      await this.#controller('deleteVolume', { volumeId: found?.volume?.volumeId ?? name });
       if (found === undefined) {
         return this.#print(`there is no volume ${name}; a snapshot is named by its ID`);
       }
-      await this.#controller('deleteVolume', { volumeId: found.volume?.volumeId ?? '' });
     }
     this.#print(`deleted ${name}`);
   }
@@ -247,10 +271,9 @@ class VolumeCommands {
     return byName[0] ?? all.find(({ volume }) => volume?.volumeId === name);
   }
 
+  /** One that is not listed may be in a group that is away: the driver tells. */
   async #volumeId(name: string): Promise<string> {
-    const found = await this.#find(name);
-    if (found?.volume !== undefined) return found.volume.volumeId;
-    throw new OperationError('VolumeNotFound', `there is no volume ${name}`);
+    return (await this.#find(name))?.volume?.volumeId ?? name;
   }
 
   /** What a clone is made of: a volume by name or id, or a snapshot by id. */
