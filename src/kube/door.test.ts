@@ -45,6 +45,12 @@ test('only what somebody reads is kept, in lists too', () => {
   });
 });
 
+test('a shape that forgets a field of its type does not compile', () => {
+  // @ts-expect-error: parts are missing
+  const forgetful: Kind<Thing> = { ...thing, shape: { metadata: metadataShape, spec: {} } };
+  assert.equal(forgetful.kind, 'Thing');
+});
+
 test('of annotations those that a kind names are kept', () => {
   const lean: Kind<KubeObject> = {
     ...{ group: 'a.b', version: 'v2', kind: 'Thing', plural: 'things', isNamespaced: true },

@@ -45,8 +45,7 @@ export class Election {
       if (!this.#holdsAll()) await this.#rest(signal);
     }
     try {
-      if (signal.aborted || !this.#holdsAll()) return 'stopped';
-      return await this.#lead(lead, signal);
+      return signal.aborted ? 'stopped' : await this.#lead(lead, signal);
     } finally {
       await this.#giveBack();
     }
@@ -62,13 +61,17 @@ export class Election {
     stop.addEventListener('abort', end);
     if (stop.aborted) end();
     const work = lead(term).finally(() => done.abort());
+    const keeping = Promise.all([this.#keep(term, done.signal), term.guard(done.signal)]);
     try {
-      await Promise.all([work, this.#keep(term, done.signal), term.guard(done.signal)]);
+      await Promise.all([work, keeping]);
     } catch (error) {
       // Work that the fence stopped has not failed.
       if (!(error instanceof KubeError && error.code === 'Fenced')) throw error;
     } finally {
       stop.removeEventListener('abort', end);
+      done.abort();
+      // A renewal under way must not meet the lease being given back.
+      await keeping.catch(() => undefined);
     }
     return term.isLost ? 'lost' : 'stopped';
   }

@@ -17,8 +17,8 @@ export const kubeLimits = {
   pageLength: 500,
   /** A list that has more does not end. */
   pagesMax: 10_000,
-  /** A server sends a bookmark about every minute, so a longer silence is a dead connection. */
-  watchIdleMs: 150_000,
+  /** A server sends a bookmark every minute, the first one after two: this is a dead connection. */
+  watchIdleMs: 180_000,
   /** The server ends a watch after a time in this range; then it goes on where it was. */
   watchSecondsMin: 300,
   watchSecondsMax: 600,

@@ -175,7 +175,11 @@ function responseTo(
       request.end(call.body);
     };
     request.on('error', fail);
-    request.on('response', resolve);
+    request.on('response', (response) => {
+      // Who reads it is told; nobody may be reading it yet.
+      response.on('error', () => undefined);
+      resolve(response);
+    });
     request.on('socket', (socket) => whenReady(socket, go));
   });
 }

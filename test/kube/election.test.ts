@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { KubeClient } from '../../src/kube/client.ts';
+import { Election } from '../../src/kube/election.ts';
 import { type LeaseTimes, usualTimes } from '../../src/kube/lease.ts';
 import { Chance } from '../world/chance.ts';
 import { Candidate, leases, type Weather, World } from './election-world.ts';
+import { FakeApi } from './fake-api.ts';
+import { InstantClock, MemoryTransport } from './memory-transport.ts';
 
 const fair: Weather = { delayMs: () => 20, isLost: () => false };
 const one = ['quarry'] as const;
@@ -77,6 +81,23 @@ test('who was held up does nothing when it goes on, and leads again when it is i
   await world.runUntil(90_000);
   assert.ok(acted(a, 80_000, 90_000));
   assert.deepEqual([...a.violations, ...b.violations], []);
+});
+
+test('work that fails gives the lease back, and its failure is told', async () => {
+  const api = new FakeApi();
+  const client = new KubeClient({
+    ...{ transport: new MemoryTransport(api), clock: new InstantClock(), chance: () => 0.5 },
+  });
+  const election = new Election({
+    ...{ client, names: [{ namespace: 'ns', name: 'quarry' }], self: 'a', times: usualTimes },
+    ...{ clock: new InstantClock(), wall: () => 0, chance: () => 0.5 },
+  });
+  const failing = async () => {
+    throw new Error('a bug');
+  };
+  await assert.rejects(election.run(failing, new AbortController().signal), { message: 'a bug' });
+  const lease = api.all(leases)[0] as { spec?: { holderIdentity?: string } } | undefined;
+  assert.equal(lease?.spec?.holderIdentity, '');
 });
 
 test('several leases are taken in order, and lost together', async () => {
