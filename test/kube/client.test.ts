@@ -7,7 +7,7 @@ import { pointer } from '../../src/kube/patch.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
 import { makePair } from './certificates.ts';
 import { type Sample, sample, sampleKind, samples } from './kinds.ts';
-import { fixed, onStage } from './scene.ts';
+import { fixed, onStage, until } from './scene.ts';
 
 const name = { namespace: 'ns', name: 'a' };
 
@@ -133,7 +133,7 @@ test('a dry run makes nothing', async () => {
   });
 });
 
-test('requests keep to the rate, reads and writes alike', async () => {
+test('requests keep to the rate: reads, writes and watches', async () => {
   await onStage(async ({ transport, server }) => {
     const waits: number[] = [];
     const clock = { nowMs: () => 0, sleep: async (ms: number) => void waits.push(Math.round(ms)) };
@@ -141,8 +141,14 @@ test('requests keep to the rate, reads and writes alike', async () => {
     const client = new KubeClient({ transport, clock, chance: () => 0, limiter });
     await client.create(sampleKind, sample('a'));
     for (let index = 0; index < 3; index += 1) await client.get(sampleKind, name);
-    assert.deepEqual(waits, [100, 200]);
-    assert.equal(server.api.requests.length, 4);
+    const stream = client.watch(sampleKind, {}, server.api.version);
+    const next = stream.next();
+    await until('a watch', () => server.api.watching > 0);
+    server.api.put(samples, sample('b'));
+    assert.equal((await next).value?.type, 'added');
+    await stream.return(undefined);
+    assert.deepEqual(waits, [100, 200, 300]);
+    assert.equal(server.api.requests.length, 5);
   });
 });
 

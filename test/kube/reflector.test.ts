@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { realClock } from '../../src/host/clock.ts';
 import { Reflector, type ReflectorParts } from '../../src/kube/reflector.ts';
 import type { Change } from '../../src/kube/store.ts';
 import { goneStatus } from './fake-api.ts';
@@ -210,6 +211,60 @@ test('a connection that went silent is given up', async () => {
       assert.equal(lists(scene), 1);
     },
     { idleMs: 100 },
+  );
+});
+
+test('a watch on which something comes again and again is left alone', async () => {
+  await watching(
+    async (scene) => {
+      for (let index = 0; index < 10; index += 1) {
+        scene.server.api.bookmark();
+        await sleep(50);
+      }
+      assert.deepEqual(scene.troubles, []);
+      assert.equal(watches(scene).length, 1);
+    },
+    { idleMs: 300 },
+  );
+});
+
+test('a server that ends every watch at once is not asked again and again', async () => {
+  const waits: number[] = [];
+  await watching(
+    async (scene) => {
+      for (let index = 0; index < 5; index += 1) {
+        scene.server.watchMishaps.push({ kind: 'text', status: 200, text: '' });
+      }
+      scene.server.api.endWatches();
+      scene.server.api.put(samples, sample('c'));
+      await converges(scene);
+      assert.ok(waits.length >= 4, waits.join(' '));
+      assert.ok((waits.at(-1) ?? 0) > 4_000, waits.join(' '));
+    },
+    {
+      clock: { nowMs: realClock.nowMs, sleep: hastyClock.sleep },
+      trouble: (_error, waitMs) => waits.push(waitMs),
+    },
+  );
+});
+
+test('trouble that is over does not make the next one longer', async () => {
+  const waits: number[] = [];
+  await watching(
+    async (scene) => {
+      const fail = () => scene.server.watchMishaps.push({ kind: 'status', status: 500 });
+      for (let index = 0; index < 4; index += 1) fail();
+      scene.server.api.endWatches();
+      scene.server.api.put(samples, sample('c'));
+      await converges(scene);
+      const before = waits.length;
+      fail();
+      scene.server.api.endWatches();
+      scene.server.api.put(samples, sample('d'));
+      await converges(scene);
+      assert.ok((waits[before] ?? Number.NaN) <= 800, waits.join(' '));
+    },
+    { trouble: (_error, waitMs) => waits.push(waitMs) },
   );
 });
 
