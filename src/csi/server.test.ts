@@ -249,7 +249,7 @@ test('a stopping server lets running calls end, and takes no new ones', async (t
   const served = await serve(t, [nodeService({ nodeGetVolumeStats: seen.handler })]);
   const running = stats(served.client, '1');
   await seen.started;
-  const stopped = served.server.stop(5_000);
+  const stopped = served.server.stop(60_000);
   await sleep(50);
   assert.equal(codeOf(await stats(served.client, '2', { timeoutMs: 500 })), 'UNAVAILABLE');
   const late = new SocketClient(served.path);
@@ -276,8 +276,8 @@ test('a stopping server does not wait for streams', async (t) => {
   const stream = served.client.stream(VGServiceDefinition, 'watch', {}, patience);
   await stream.next();
   const startedAtMs = performance.now();
-  await served.server.stop(5_000);
-  assert.ok(performance.now() - startedAtMs < 2_000);
+  await served.server.stop(60_000);
+  assert.ok(performance.now() - startedAtMs < 20_000);
   const rest = await collect(stream);
   assert.equal(codeOf(rest.at(-1) ?? assert.fail()), 'UNAVAILABLE');
 });

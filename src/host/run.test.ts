@@ -127,10 +127,9 @@ test('whoever stops waiting for a read stops the read', async () => {
 test('a command is gone only when the program behind its wrapper is, even if the wrapper dies', async (t) => {
   const file = scratch(t);
   // Like nsenter into another PID namespace: a parent that only waits for the real program.
-  const wrapper = `sh -c 'sleep 0.8; echo done > ${file}' & echo $$ > ${file}.pid; wait`;
+  const wrapper = `sh -c 'sleep 2; echo done > ${file}' & echo $$ > ${file}.pid; wait`;
   const running = startCommand(changes(wrapper), options);
-  await sleep(200);
-  process.kill(Number(readFileSync(`${file}.pid`, 'utf8')), 'SIGKILL');
+  process.kill(Number(await written(`${file}.pid`)), 'SIGKILL');
   await running.gone;
   assert.equal(readFileSync(file, 'utf8'), 'done\n');
 });
@@ -217,6 +216,12 @@ test('a command that is held goes on without us, and ends by itself', async (t) 
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
   await once(child, 'close');
-  for (let tries = 0; tries < 100 && !existsSync(file); tries += 1) await sleep(20);
-  assert.equal(readFileSync(file, 'utf8'), 'over\n');
+  assert.equal(await written(file), 'over\n');
 });
+
+/** A shell makes a file first and writes into it afterwards. */
+async function written(file: string): Promise<string> {
+  const told = () => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+  for (let tries = 0; tries < 1_000 && !told().endsWith('\n'); tries += 1) await sleep(20);
+  return told();
+}
