@@ -227,6 +227,12 @@ export const failures = {
     'administrator',
     'The thin pool does not know the volume: restore it from a backup, or delete it.',
   ),
+  VolumePartsActive: row(
+    'UNAVAILABLE',
+    'after-change',
+    'administrator',
+    'Somebody has a part of the volume open: find out who with `dmsetup ls --tree`, and end it.',
+  ),
   VolumeHasSnapshots: row(
     'FAILED_PRECONDITION',
     'after-change',

@@ -5,8 +5,8 @@ import { show } from '../base/show.ts';
 import type { ObservedHost, ObservedNode } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { parseSuspended } from '../lvm/dmsetup.ts';
-import { lookSuspended } from '../lvm/looks.ts';
+import { parseDevices } from '../lvm/dmsetup.ts';
+import { lookMapped } from '../lvm/looks.ts';
 import { asOperationError, execute, read, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
@@ -107,8 +107,9 @@ export class Engine {
   }
 
   async #suspended(): Promise<readonly string[]> {
-    const { stdout } = await read(this.#tools.host, lookSuspended);
-    return parseSuspended(stdout).map((device) => device.name);
+    const { stdout } = await read(this.#tools.host, lookMapped);
+    const suspended = parseDevices(stdout).filter(({ isSuspended }) => isSuspended);
+    return suspended.map(({ name }) => name);
   }
 
   /** A failed step is judged by the next look: what is true counts, not an exit code. */

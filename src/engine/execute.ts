@@ -4,8 +4,8 @@ import type { PublicationStepKind } from '../core/publication/step.ts';
 import type { Step, StepKind } from '../core/step.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
-import { isInVg, parseSuspended } from '../lvm/dmsetup.ts';
-import { lookSuspended, resumeDevice } from '../lvm/looks.ts';
+import { isInVg, type MappedDevice, parseDevices } from '../lvm/dmsetup.ts';
+import { lookMapped, resumeDevice } from '../lvm/looks.ts';
 import { codeOf, gist } from '../lvm/stderr.ts';
 import type { Host, Signal, Trace } from './ports.ts';
 
@@ -78,12 +78,18 @@ export async function resumeSuspended(
   subject: Subject,
   trace: Trace,
 ): Promise<readonly string[]> {
-  const suspended = parseSuspended((await read(host, lookSuspended)).stdout);
-  const names = suspended.filter((device) => isInVg(device, vgUuid)).map(({ name }) => name);
+  const devices = await mappedDevices(host, vgUuid);
+  const names = devices.filter(({ isSuspended }) => isSuspended).map(({ name }) => name);
   const endings = await Promise.allSettled(names.map((name) => resume(host, name, subject, trace)));
   const failed = endings.find((ending) => ending.status === 'rejected');
   if (failed !== undefined) throw asOperationError(failed.reason);
   return names;
+}
+
+/** What the kernel has of a group. */
+export async function mappedDevices(host: Host, vgUuid: string): Promise<readonly MappedDevice[]> {
+  const devices = parseDevices((await read(host, lookMapped)).stdout);
+  return devices.filter((device) => isInVg(device, vgUuid));
 }
 
 async function resume(host: Host, name: string, subject: Subject, trace: Trace): Promise<void> {

@@ -10,8 +10,7 @@ import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
 import type { Job } from './job.ts';
-import { mendPool } from './mend.ts';
-import { type ActivateLv, sendQueuedMessages } from './messages.ts';
+import { type Mendable, mend, mendable } from './mend.ts';
 import type { HostModel, Report } from './model.ts';
 import type { Host, Trace } from './ports.ts';
 import type { Witness } from './witness.ts';
@@ -39,10 +38,8 @@ export class Lane {
   #lastDoubt = 0;
   /** Groups in which a command of ours failed, and may have left a device suspended. */
   readonly #suspects = new Set<string>();
-  /** Volumes that their thin pool did not know when they were to be activated. */
-  readonly #unknown: ActivateLv[] = [];
-  /** Steps whose thin pool lvm refused to activate. */
-  readonly #unhealthy: Step[] = [];
+  /** What stopped our last step, and can be taken out of its way. */
+  #mendable: Mendable | undefined;
   /** Our last change that is known to survive a power cut. */
   #lastFlush = 0;
 
@@ -190,9 +187,9 @@ export class Lane {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
       this.#suspects.delete(vgUuid);
     }
-    for (const step of this.#unhealthy.splice(0)) await mendPool(this.#tools, step);
-    const [unknown] = this.#unknown.splice(0);
-    if (unknown !== undefined) await sendQueuedMessages(this.#tools, unknown);
+    const trouble = this.#mendable;
+    this.#mendable = undefined;
+    if (trouble !== undefined) await mend(this.#tools, trouble);
   }
 
   /** After a failure: the group is searched before anything else is done in it. */
@@ -260,13 +257,10 @@ export class Lane {
       return { kind: 'done', uuid };
     } catch (error) {
       const failure = asOperationError(error);
-      const isFirst = job.repeats === 0;
-      if (failure.code === 'ThinVolumeUnknown' && step.kind === 'activate-lv' && isFirst) {
-        // What lvm has queued may mend it: it is sent before the next look.
-        this.#unknown.push(step);
-      } else if (failure.code === 'ThinPoolUnhealthy' && isFirst) {
-        this.#unhealthy.push(step);
-      } else job.failure = failure;
+      // It is mended before the next look, and the step is tried once more.
+      const trouble = job.repeats === 0 ? mendable(step, failure.code) : undefined;
+      if (trouble === undefined) job.failure = failure;
+      else this.#mendable = trouble;
       this.suspect(step);
       this.#doubt();
       return failed;

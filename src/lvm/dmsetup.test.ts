@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readRecorded, type Suite, suites } from '../../test/fixtures/recorded.ts';
-import { isInVg, parseSuspended, type SuspendedDevice } from './dmsetup.ts';
+import { isInVg, type MappedDevice, parseDevices } from './dmsetup.ts';
 import { parseHost } from './report.ts';
 
-function suspendedOf(suite: Suite, name: string): readonly SuspendedDevice[] {
-  return parseSuspended(readRecorded(suite, `dmsetup-${name}`).stdout);
+function suspendedOf(suite: Suite, name: string): readonly MappedDevice[] {
+  const devices = parseDevices(readRecorded(suite, `dmsetup-${name}`).stdout);
+  return devices.filter(({ isSuspended }) => isSuspended);
 }
 
 function vgUuidOf(suite: Suite, name: string): string {
@@ -51,19 +52,19 @@ const unreadable = ['', 'data-one:LVM-x:Susp', 'data-one:LVM-x:Active\nda', 'dat
 
 for (const output of unreadable) {
   test(`a list that is not whole, ${JSON.stringify(output)}, proves nothing`, () => {
-    assert.throws(() => parseSuspended(output), { code: 'UnreadableReport' });
+    assert.throws(() => parseDevices(output), { code: 'UnreadableReport' });
   });
 }
 
 test('a name with colons is read whole', () => {
-  const [device] = parseSuspended('a:b:LVM-:Active\nc:d:mpath-1:Suspended\n');
-  assert.deepEqual(device, { name: 'c:d', vgUuid: undefined });
+  const [, device] = parseDevices('a:b:LVM-:Active\nc:d:mpath-1:Suspended\n');
+  assert.deepEqual(device, { name: 'c:d', vgUuid: undefined, isSuspended: true });
 });
 
 test('a group of another UUID does not own the device', () => {
   const vgUuid = 'a'.repeat(32);
-  const device = { name: 'x', vgUuid };
+  const device = { name: 'x', vgUuid, isSuspended: false };
   assert.ok(isInVg(device, vgUuid.replace(/^(.{6})/, '$1-')));
   assert.ok(!isInVg(device, 'b'.repeat(32)));
-  assert.ok(!isInVg({ name: 'x', vgUuid: undefined }, ''));
+  assert.ok(!isInVg({ ...device, vgUuid: undefined }, ''));
 });

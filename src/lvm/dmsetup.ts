@@ -1,11 +1,12 @@
 import { OperationError } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 
-/** A device-mapper device that holds back its I/O. */
-export type SuspendedDevice = {
+export type MappedDevice = {
   readonly name: string;
   /** The volume group it belongs to, without hyphens; undefined when LVM did not make it. */
   readonly vgUuid: string | undefined;
+  /** It holds back its I/O. */
+  readonly isSuspended: boolean;
 };
 
 /** LVM's dm UUIDs are `LVM-`, the group's UUID and the volume's UUID, both without hyphens. */
@@ -15,15 +16,16 @@ const lvmUuid = /^LVM-([A-Za-z0-9]{32})[A-Za-z0-9]{32}/;
  * `dmsetup info` with name, UUID and state; "No devices found" is printed when there are none. A
  * line that is cut off must not pass for a device that is well.
  */
-export function parseSuspended(output: string): readonly SuspendedDevice[] {
+export function parseDevices(output: string): readonly MappedDevice[] {
   if (output === 'No devices found\n') return [];
   if (!output.endsWith('\n')) throw unreadable(output);
   return output
     .trimEnd()
     .split('\n')
     .map(readLine)
-    .filter(({ state }) => state === 'Suspended')
-    .map(({ name, uuid }) => ({ name, vgUuid: lvmUuid.exec(uuid)?.[1] }));
+    .map(({ name, uuid, state }) => ({
+      ...{ name, vgUuid: lvmUuid.exec(uuid)?.[1], isSuspended: state === 'Suspended' },
+    }));
 }
 
 /** Names of other systems' devices may have colons in them; UUIDs and states have none. */
@@ -39,6 +41,6 @@ function unreadable(text: string): OperationError {
   return new OperationError('UnreadableReport', `dmsetup printed ${show(text.slice(-200))}`);
 }
 
-export function isInVg(device: SuspendedDevice, vgUuid: string): boolean {
+export function isInVg(device: MappedDevice, vgUuid: string): boolean {
   return device.vgUuid === vgUuid.replaceAll('-', '');
 }

@@ -76,8 +76,8 @@ export const lookLoopDevices: Command = read([
   ...(['losetup', '--json', '--list', '--output', 'NAME,BACK-FILE'] as const),
 ]);
 
-/** Device-mapper devices that hold back all I/O: what a killed lvm command can leave behind. */
-export const lookSuspended: Command = read([
+/** All device-mapper devices, with those that a killed lvm command left suspended or behind. */
+export const lookMapped: Command = read([
   ...(['dmsetup', 'info', '--columns', '--noheadings', '--separator', ':'] as const),
   ...['--options', 'name,uuid,suspended'],
 ]);
@@ -92,11 +92,16 @@ export function probeBlkid(device: string): Command {
 }
 
 export function resumeDevice(dmName: string): Command {
-  return {
-    argv: ['dmsetup', 'resume', dmName],
-    effect: 'changes',
-    timeoutMs: limits.changeTimeoutMs,
-  };
+  return changeDevice(['dmsetup', 'resume', dmName]);
+}
+
+/** The kernel forgets the device, and refuses to while somebody has it open. No data is touched. */
+export function dropDevice(dmName: string): Command {
+  return changeDevice(['dmsetup', 'remove', dmName]);
+}
+
+function changeDevice(argv: Command['argv']): Command {
+  return { argv, effect: 'changes', timeoutMs: limits.changeTimeoutMs };
 }
 
 function reportFlags(): readonly string[] {

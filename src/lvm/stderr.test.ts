@@ -65,6 +65,7 @@ const meanings: Readonly<Partial<Record<FailureCode, readonly string[]>>> = {
   GrowUnsupported: ['grow-origin'],
   VolumeDiffers: ['lv-exists', 'pool-name-taken', 'half-made-create'],
   VolumeUnhealthy: ['half-made-activate'],
+  VolumePartsActive: ['parts-active'],
   VolumeNotFound: ['no-lv-extend', 'no-lv-remove', 'no-lv-activate', 'no-lv-tags'],
   DeviceNotFound: [
     ...['no-device-create', 'no-device-extend', 'wipe-no-device', 'pulled-create-vg'],

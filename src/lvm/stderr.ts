@@ -54,6 +54,7 @@ export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
   [/reload ioctl on \S* ?\(\S+\) failed: No data available/, 'ThinVolumeUnknown'],
   // A RAID whose lvcreate was killed: only removing it helps.
   [/Refusing activation of RAID LV \S+ with visible SubLVs/, 'VolumeUnhealthy'],
+  [/Activation of logical volume \S+ is prohibited while/, 'VolumePartsActive'],
   [/Snapshot origin LV \S+ not found/, 'SourceNotFound'],
   [/Snapshot origin volumes can be resized only while inactive/, 'GrowUnsupported'],
   [/already exists in volume group/i, 'VolumeDiffers'],

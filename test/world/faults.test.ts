@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OperationError } from '../../src/base/failures.ts';
 import type { Command, CommandResult } from '../../src/lvm/command.ts';
-import { lookHost, lookSuspended, probeBlkid, resumeDevice } from '../../src/lvm/looks.ts';
+import { lookHost, lookMapped, probeBlkid, resumeDevice } from '../../src/lvm/looks.ts';
 import { parseHost } from '../../src/lvm/report.ts';
 import type { FakeHost } from './fake-host.ts';
 import { type FakeWorld, fakeWorld } from './world.ts';
@@ -141,7 +141,7 @@ test('I/O to a volume left suspended waits until it is resumed', async () => {
   const killed = await run(world, host, extend);
   assert.equal(killed.exitCode, undefined);
   assert.equal(killed.signal, 'SIGKILL');
-  const suspended = await run(world, host, lookSuspended);
+  const suspended = await run(world, host, lookMapped);
   assert.match(suspended.stdout, /^vg1-v:LVM-\w{64}:Suspended$/m);
   const probe = host.start(probeBlkid('/dev/mapper/vg1-v'));
   await world.clock.advance(30_000);

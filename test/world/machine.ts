@@ -21,6 +21,8 @@ export class Machine {
   kernelRelease = '6.12.0-fake';
   /** Thin pools with blocks that no volume has: what a power cut during a discard leaves. */
   readonly leaking = new Set<Lv>();
+  /** Parts of RAIDs, by their suffix, that a killed lvm left active without the whole. */
+  readonly strayParts = new Map<Lv, Set<string>>();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** What runs right now, for the notes LVM keeps. */

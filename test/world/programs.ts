@@ -1,5 +1,5 @@
 import { type Arguments, isOutcome, parseArguments } from './argv.ts';
-import { dd, dmsetupResume, wipefs } from './commands/devices.ts';
+import { dd, dmsetupRemove, dmsetupResume, wipefs } from './commands/devices.ts';
 import { btrfstune, grow, mkfs, sync, zeroOut } from './commands/file-systems.ts';
 import { fsfreeze } from './commands/freeze.ts';
 import { lvchange, lvchangeOptions } from './commands/lvchange.ts';
@@ -93,6 +93,7 @@ export function execute(
     case 'dmsetup':
       if (first === 'info') return dmsetupInfo(machine);
       if (first === 'status') return dmsetupStatus(machine, argv);
+      if (first === 'remove') return dmsetupRemove(machine, argv);
       return first === 'resume' ? dmsetupResume(machine, argv) : undefined;
     default:
       return undefined;

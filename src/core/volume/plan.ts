@@ -57,7 +57,7 @@ function planExisting(desired: PresentVolume, vg: ObservedVg, lv: ObservedLv): D
   if (lv.tags.includes(copyingTag)) {
     return blocked('CopyUnfinished', `${vg.name}/${lv.name} is still being copied`);
   }
-  if (isHalfMadeRaid(lv, vg) || isUnmadeRaid(desired, lv)) return planRemovalOf(vg, lv, {});
+  if (isHalfMadeRaid(lv, vg)) return planRemovalOf(vg, lv, {});
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
   const isGrowing = lv.sizeBytes < desired.sizeBytes;
   // Whoever grows a raw volume was told of it. A repeated create must not zero beside him.
@@ -85,15 +85,6 @@ function isHalfMadeRaid(lv: ObservedLv, vg: ObservedVg): boolean {
   const isPart = (name: string) => /^_r(meta|image)_\d+$/.test(name.slice(lv.name.length));
   const parts = vg.lvs.filter(({ name }) => name.startsWith(lv.name) && isPart(name));
   return parts.length > 0 && isOurs(lv.tags) && lv.tags.includes(pendingTag);
-}
-
-/**
- * Cut off a little later it hides its parts, and some of them are active by themselves: that stops
- * lvm from activating it as well. Nobody was told of it, if this request is the one that makes it.
- */
-function isUnmadeRaid(desired: PresentVolume, lv: ObservedLv): boolean {
-  const isNew = lv.tags.includes(pendingTag) && isOurs(lv.tags);
-  return lv.kind.startsWith('raid') && isNew && !lv.isActive && desired.uuid === undefined;
 }
 
 function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {

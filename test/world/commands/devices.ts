@@ -125,3 +125,18 @@ export function dmsetupResume(machine: Machine, argv: readonly string[]): Outcom
     .err('Command failed.')
     .end(1);
 }
+
+/** Nobody has a stray part open; whatever else the kernel has stays. */
+export function dmsetupRemove(machine: Machine, argv: readonly string[]): Outcome {
+  const name = argv.at(-1) ?? '';
+  for (const [lv, suffixes] of machine.strayParts) {
+    const suffix = [...suffixes].find((one) => dmNameOf(lv, one) === name);
+    if (suffix === undefined) continue;
+    suffixes.delete(suffix);
+    return new Voice().end();
+  }
+  return new Voice()
+    .err(`device-mapper: remove ioctl on ${name}  failed: Device or resource busy`)
+    .err('Command failed.')
+    .end(1);
+}

@@ -88,6 +88,12 @@ function changeActivation(
       `Refusing activation of partial LV ${name}.  Use '--activationmode partial' to override.`,
     );
   }
+  for (const suffix of machine.strayParts.get(lv) ?? []) {
+    const part = `logical volume ${name}${suffix}`;
+    return voice.fail(
+      `Activation of logical volume ${name} is prohibited while ${part} is active.`,
+    );
+  }
   if (mishap === 'activation-fails') {
     return voice.fail(`Failed to activate ${name}.`);
   }

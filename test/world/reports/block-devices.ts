@@ -112,6 +112,14 @@ export function dmsetupInfo(machine: Machine): Outcome {
       );
     return [own, ...parts];
   });
+  const strays = [...machine.strayParts].flatMap(([lv, suffixes]) =>
+    strandsOf(lv)
+      .filter(({ suffix }) => suffixes.has(suffix))
+      .map(
+        ({ suffix, strand }) => `${dmNameOf(lv, suffix)}:${dmUuid(lv.vg.uuid, strand.uuid)}:Active`,
+      ),
+  );
+  lines.push(...strays);
   if (lines.length === 0) return voice.out('No devices found').end();
   for (const line of lines.toSorted()) voice.out(line);
   return voice.end();
