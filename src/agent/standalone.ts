@@ -204,6 +204,8 @@ export class Standalone {
   async #recover(): Promise<void> {
     const { log } = this.#parts;
     const { resumed, leftAlone } = await this.engine.recover(this.configuration.groups);
+    const thawed = await this.#publisher.thaw();
+    if (thawed.length > 0) log({ level: 'warn', message: 'thawed', thawed });
     if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
     if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
   }

@@ -1,6 +1,6 @@
 import { OperationError } from '../base/failures.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
-import { freezeHolder, thaw } from '../lvm/freeze-argv.ts';
+import { freezeHolder, thaw, thawLeft } from '../lvm/freeze-argv.ts';
 import { asOperationError, failureOf, type Subject } from './execute.ts';
 import type { Host, Running, Trace } from './ports.ts';
 
@@ -30,6 +30,14 @@ export async function whileFrozen<T>(
     release(holders);
     await Promise.all(holders.map((holder) => endOf(holder, doors)));
   }
+}
+
+/** After a start: what an earlier life left frozen, because its holders ended with it. */
+export async function thawFrozen(host: Host, trace: Trace): Promise<readonly string[]> {
+  // One on a dead disk may never be thawed: that stops nobody else.
+  const end = await host.start(thawLeft).result.catch((error) => void asOperationError(error));
+  tell(thawLeft, end, { trace, subject: { noun: 'recovery', volume: '' } });
+  return (end?.stdout ?? '').split('\n').filter((path) => path !== '');
 }
 
 function hold(path: string, host: Host): Holder {
@@ -65,7 +73,11 @@ async function endOf({ path, command, running }: Holder, doors: Doors): Promise<
   tell(again, await thawed.catch((error: unknown) => void asOperationError(error)), doors);
 }
 
-function tell({ argv }: Command, end: CommandResult | undefined, { subject, trace }: Doors): void {
+function tell(
+  { argv }: Command,
+  end: CommandResult | undefined,
+  { subject, trace }: Pick<Doors, 'subject' | 'trace'>,
+): void {
   const how = { durationMs: end?.durationMs ?? 0, exitCode: end?.exitCode };
   trace({ ...subject, step: 'freeze', argv, ...how });
 }

@@ -26,7 +26,7 @@ import { kernelReleasePath } from '../lvm/freeze-argv.ts';
 import { publicationCommands } from '../lvm/publication-argv.ts';
 import type { Engine } from './engine.ts';
 import { asOperationError, runCommand, type Subject } from './execute.ts';
-import { whileFrozen } from './freezer.ts';
+import { thawFrozen, whileFrozen } from './freezer.ts';
 import type { Outcome } from './job.ts';
 import { PublicationEye } from './look-publication.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
@@ -164,6 +164,11 @@ export class Publisher {
     const plan = planStillness(fresh, { mounts, onTop, kernelRelease });
     if (isBlocked(plan)) return plan;
     return whileFrozen(plan.freeze, { host: this.#host, trace: this.#trace, subject }, work);
+  }
+
+  /** After a start, before anybody asks for something. */
+  thaw(): Promise<readonly string[]> {
+    return thawFrozen(this.#host, this.#trace);
   }
 
   /** Everything on this node that shows a volume of LVM, ours or not. */

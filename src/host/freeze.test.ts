@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freezeHolder } from '../lvm/freeze-argv.ts';
+import { freezeHolder, thawLeft } from '../lvm/freeze-argv.ts';
 
 /** The real script, with an fsfreeze that keeps a book of what it was told and fails as told. */
 class Scene {
@@ -23,9 +31,32 @@ class Scene {
     chmodSync(program, 0o755);
     const [shell, ...words] = freezeHolder('/pods/a').argv;
     const args = words.map((word, index) => (index === 3 ? (given.seconds ?? word) : word));
-    const path = `${this.#directory}:/usr/sbin:/usr/bin:/sbin:/bin`;
-    this.#child = spawn(shell, args, { detached: true, env: { PATH: path } });
+    this.#child = spawn(shell, this.#here(args), { detached: true, env: this.#environment });
     this.#closed = once(this.#child, 'close');
+  }
+
+  get #environment(): NodeJS.ProcessEnv {
+    return { PATH: `${this.#directory}:/usr/sbin:/usr/bin:/sbin:/bin` };
+  }
+
+  get #notes(): string {
+    return join(this.#directory, 'notes');
+  }
+
+  #here(args: readonly string[]): string[] {
+    return [...args.slice(0, -1), this.#notes];
+  }
+
+  /** What our next life does when it starts. */
+  thawLeft(): string {
+    const [shell, ...args] = thawLeft.argv;
+    const { status, stdout } = spawnSync(shell, this.#here(args), { env: this.#environment });
+    assert.equal(status, 0);
+    return stdout.toString();
+  }
+
+  get noteCount(): number {
+    return existsSync(this.#notes) ? readdirSync(this.#notes).length : 0;
   }
 
   get #book(): string {
@@ -65,9 +96,22 @@ test('a file system stays frozen until its holder is let go', async (t) => {
   await scene.frozen();
   await sleep(100);
   assert.deepEqual(scene.told, [freeze]);
+  assert.equal(scene.thawLeft(), '', 'its holder lives');
   scene.letGo();
   assert.equal(await scene.end(), 0);
   assert.deepEqual(scene.told, [freeze, thaw]);
+  assert.equal(scene.noteCount, 0);
+});
+
+test('what ended with everything it started is thawed by the next life, once', async (t) => {
+  const scene = new Scene(t);
+  await scene.frozen();
+  assert.equal(scene.noteCount, 1);
+  scene.signal('SIGKILL');
+  await scene.end();
+  assert.equal(scene.thawLeft(), '/pods/a\n');
+  assert.deepEqual([scene.noteCount, scene.told], [0, [freeze, thaw]]);
+  assert.equal(scene.thawLeft(), '');
 });
 
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -85,6 +129,7 @@ for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 test('what somebody else has frozen is not thawed', async (t) => {
   const scene = new Scene(t, { fails: true });
   assert.equal(await scene.end(), 1);
+  assert.equal(scene.thawLeft(), '');
   assert.deepEqual(scene.told, [freeze]);
 });
 

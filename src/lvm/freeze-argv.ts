@@ -11,23 +11,50 @@ import type { Command } from './command.ts';
 export function freezeHolder(path: string): Command {
   const seconds = String(limits.freezeMsMax / 1000);
   return {
-    argv: ['sh', '-c', script, 'quarry-freeze', seconds, path],
+    argv: ['sh', '-c', script, 'quarry-freeze', seconds, path, frozenNotes],
     effect: 'changes',
     timeoutMs: limits.freezeMsMax + limits.changeTimeoutMs,
     isHeld: true,
   };
 }
 
+/** Like what is frozen, it does not outlive the running system. */
+const frozenNotes = '/run/quarry/frozen';
+
 /**
  * Whoever we say "frozen" to may be gone by then, and who stops a service tells all its processes
- * to end: neither must leave it frozen. What somebody else has frozen is not thawed.
+ * to end: neither must leave it frozen. What somebody else has frozen is not thawed. A container
+ * is ended with everything in it: the note, which is locked while its holder lives, tells our next
+ * life what to thaw.
  */
 const script = [
   'trap "" HUP INT PIPE TERM',
-  'fsfreeze --freeze "$2" || exit 1',
-  'echo frozen; timeout -s KILL "$1" cat > /dev/null; ended=$?',
-  'fsfreeze --unfreeze "$2"; exit "$ended"',
+  'mkdir -p "$3" && note=$(mktemp "$3/XXXXXXXX") && exec 9> "$note" || exit 1',
+  'flock 9 && printf %s "$2" >&9 || exit 1',
+  'fsfreeze --freeze "$2" 9>&- || { rm -f "$note"; exit 1; }',
+  'echo frozen; timeout -s KILL "$1" cat > /dev/null 9>&-; ended=$?',
+  // Somebody else has thawed it, or it cannot be thawed: either way it was not still.
+  'if fsfreeze --unfreeze "$2"; then rm -f "$note"; else ended=3; fi; exit "$ended"',
 ].join('\n');
+
+/** Thaws what was left frozen by holders that are gone, and says what it was. */
+export const thawLeft: Command = {
+  argv: [
+    ...(['sh', '-c'] as const),
+    [
+      'for note in "$1"/*; do',
+      '  [ -f "$note" ] && exec 9< "$note" && flock --nonblock 9 || continue',
+      '  path=$(cat "$note")',
+      '  if fsfreeze --unfreeze "$path" 2> /dev/null; then echo "$path"; fi',
+      '  rm -f "$note"',
+      'done',
+      'exit 0',
+    ].join('\n'),
+    ...['quarry-thaw', frozenNotes],
+  ],
+  effect: 'changes',
+  timeoutMs: limits.changeTimeoutMs,
+};
 
 /** For a file system whose holder was killed. */
 export function thaw(path: string): Command {

@@ -46,7 +46,11 @@ test('a part that somebody has open stays, and whoever needs the volume is told'
   const { stage, task } = await withStrayParts();
   const stderr =
     '  device-mapper: remove ioctl on data-db_rmeta_0  failed: Device or resource busy\n';
-  stage.world.faults.always(({ argv }) => argv[1] === 'remove', { kind: 'fail', exitCode: 1, stderr });
+  stage.world.faults.always(({ argv }) => argv[1] === 'remove', {
+    kind: 'fail',
+    exitCode: 1,
+    stderr,
+  });
   const outcome = await stage.run(stage.engine.submit(task));
   assert.ok(outcome.kind === 'blocked');
   assert.equal(outcome.code, 'VolumePartsActive');

@@ -18,6 +18,8 @@ export class Machine {
   readonly table = new MountTable();
   /** Volumes whose file system is frozen: all writing to them waits. */
   readonly frozen = new Set<Lv>();
+  /** Where holders of frozen file systems left a note, because they were killed. */
+  readonly freezeNotes = new Set<string>();
   kernelRelease = '6.12.0-fake';
   /** Thin pools with blocks that no volume has: what a power cut during a discard leaves. */
   readonly leaking = new Set<Lv>();

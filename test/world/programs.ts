@@ -1,7 +1,7 @@
 import { type Arguments, isOutcome, parseArguments } from './argv.ts';
 import { dd, dmsetupRemove, dmsetupResume, wipefs } from './commands/devices.ts';
 import { btrfstune, grow, mkfs, sync, zeroOut } from './commands/file-systems.ts';
-import { fsfreeze } from './commands/freeze.ts';
+import { fsfreeze, thawLeft } from './commands/freeze.ts';
 import { lvchange, lvchangeOptions } from './commands/lvchange.ts';
 import { lvcreate, lvcreateOptions } from './commands/lvcreate.ts';
 import { lvextend, lvextendOptions } from './commands/lvextend.ts';
@@ -76,6 +76,8 @@ export function execute(
       return mount(machine, argv);
     case 'umount':
       return umount(machine, argv);
+    case 'sh':
+      return argv.includes('quarry-thaw') ? thawLeft(machine) : undefined;
     case 'fsfreeze':
       return fsfreeze(machine, argv);
     case 'resize2fs':

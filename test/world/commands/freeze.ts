@@ -24,6 +24,17 @@ export function fsfreeze(machine: Machine, argv: readonly string[]): Outcome {
   return voice.err(`fsfreeze: ${path}: unfreeze failed: Invalid argument`).end(1);
 }
 
+/** The shell script that thaws what killed holders left frozen. */
+export function thawLeft(machine: Machine): Outcome {
+  const voice = new Voice();
+  for (const path of machine.freezeNotes) {
+    const { exitCode } = fsfreeze(machine, ['fsfreeze', '--unfreeze', path]);
+    if (exitCode === 0) voice.out(path);
+  }
+  machine.freezeNotes.clear();
+  return voice.end();
+}
+
 /** The shell script that freezes and thaws: one file system, until its input ends or it is late. */
 export function holdFreeze(machine: Machine, argv: readonly string[]): Running {
   const [seconds = '0', path = ''] = argv.slice(4);
