@@ -19,6 +19,8 @@ import {
 const socket = '/run/topolvm/csi.sock';
 const patience = { timeoutMs: 120_000 };
 const kills = Number(process.argv[2] ?? '6');
+let frozenAtDeath = 0;
+let leftFrozen = 0;
 let driver = await startDriver();
 let client = new SocketClient(socket);
 
@@ -49,7 +51,6 @@ try {
     counters.push(await counterIn(volume, snapshot?.snapshotId ?? ''));
   }
   await removeGroup(group.groupSnapshot?.groupSnapshotId ?? '');
-  let frozenAtDeath = 0;
   for (let kill = 0; kill < kills; kill += 1) frozenAtDeath += await killDuring(kill);
   const unknown = { name: 'x', sourceVolumeIds: [...ids, 'no'] };
   const refused = await take(unknown);
@@ -59,7 +60,10 @@ try {
     await discard(ids[index] ?? '', `/pods/${name}`);
   const left = execFileSync('lvm', ['lvs', '--noheadings', '-o', 'lv_name', 'data']).toString();
   console.log(
-    JSON.stringify({ counters, frozenAtDeath, kills, left: left.trim(), refused: refused.code }),
+    JSON.stringify({
+      ...{ counters, frozenAtDeath, leftFrozen, kills },
+      ...{ left: left.trim(), refused: refused.code },
+    }),
   );
 } finally {
   writer.kill('SIGKILL');
@@ -67,24 +71,30 @@ try {
 }
 process.exit(0);
 
-/** Kills the driver at some moment of the call. Who writes goes on, and the same request succeeds. */
+/**
+ * Kills the driver at some moment of the call; every other time with all it started, as a container
+ * is killed. Who writes goes on, then when we live again, and the same request succeeds.
+ */
 async function killDuring(nth: number): Promise<number> {
   const request = { name: `k${nth}`, sourceVolumeIds: ids };
   const call = take(request);
   for (let tries = 0; tries < 1_000 && !isHeldFrozen(); tries += 1) await sleep(10);
   await sleep(nth * 100);
   const isFrozen = isHeldFrozen();
+  const isWhole = nth % 2 === 1;
+  if (isWhole) {
+    driver.kill('SIGSTOP');
+    spawnSync('pkill', ['-KILL', '-f', 'quarry-freeze']);
+  }
   driver.kill('SIGKILL');
   await once(driver, 'close');
   await call;
   client.close();
-  const before = readFileSync('/pods/db/n', 'utf8');
-  for (let tries = 0; readFileSync('/pods/db/n', 'utf8') === before; tries += 1) {
-    assert.ok(tries < 100, 'a file system stays frozen');
-    await sleep(100);
-  }
+  if (!isWhole) await goesOn();
+  else if (await isStill()) leftFrozen += 1;
   driver = await startDriver();
   client = new SocketClient(socket);
+  await goesOn();
   const { groupSnapshot } = await must(request);
   assert.equal(groupSnapshot?.snapshots.length, ids.length);
   assert.equal(groupSnapshot?.readyToUse, true);
@@ -93,6 +103,20 @@ async function killDuring(nth: number): Promise<number> {
   assert.equal(listed.response.entries.length, ids.length, 'nothing of the cut-off call is left');
   await removeGroup(groupSnapshot?.groupSnapshotId ?? '');
   return isFrozen ? 1 : 0;
+}
+
+async function goesOn(): Promise<void> {
+  const before = readFileSync('/pods/db/n', 'utf8');
+  for (let tries = 0; readFileSync('/pods/db/n', 'utf8') === before; tries += 1) {
+    assert.ok(tries < 100, 'a file system stays frozen');
+    await sleep(100);
+  }
+}
+
+async function isStill(): Promise<boolean> {
+  const before = readFileSync('/pods/db/n', 'utf8');
+  await sleep(1_000);
+  return readFileSync('/pods/db/n', 'utf8') === before;
 }
 
 function isHeldFrozen(): boolean {

@@ -33,12 +33,15 @@ test('a group snapshot shows one moment, and nothing stays frozen', {
   const { stdout, stderr, exitCode } = await guest.run(argv, { timeoutMs: 500_000 });
   assert.equal(exitCode, 0, stderr);
   const last = stdout.trimEnd().split('\n').at(-1) ?? '';
-  const { counters, frozenAtDeath, kills, left, refused } = JSON.parse(last) as Findings;
+  const { counters, frozenAtDeath, leftFrozen, kills, left, refused } = JSON.parse(
+    last,
+  ) as Findings;
   t.diagnostic(`counters ${counters.join(', ')}; ${frozenAtDeath} of ${kills} kills while frozen`);
   // One after the other gets each number: nobody is ahead, and nobody more than one behind.
   const [db = 0, log = 0, thick = 0] = counters;
   assert.ok(db >= log && log >= thick && thick >= db - 1 && thick > 0, counters.join());
   assert.ok(frozenAtDeath > 0, 'no kill came while the file systems were frozen');
+  assert.ok(leftFrozen > 0, 'nothing was ever left frozen: the next life had nothing to thaw');
   assert.equal(left, 'pool');
   assert.equal(refused, 'NOT_FOUND');
 });
@@ -46,6 +49,7 @@ test('a group snapshot shows one moment, and nothing stays frozen', {
 type Findings = {
   readonly counters: readonly number[];
   readonly frozenAtDeath: number;
+  readonly leftFrozen: number;
   readonly kills: number;
   readonly left: string;
   readonly refused: string;
