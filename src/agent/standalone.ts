@@ -275,7 +275,10 @@ export class Standalone {
     const { driver, version, node } = this.#parts.options;
     const names: DriverNames = { driver, version, node, domain: driver };
     return [
-      identityService(names, () => this.#hasLooked()),
+      identityService(names, {
+        isReady: () => this.#hasLooked(),
+        missingGroups: () => this.#volumes.missingGroups(),
+      }),
       controllerService(this.#volumes, names),
       groupControllerService(this.#groups),
       nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),

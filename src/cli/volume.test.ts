@@ -50,6 +50,7 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
       nodeExpansionRequired: true,
     }),
     createSnapshot: note('snapshot', { snapshot }),
+    controllerGetVolume: () => Promise.reject(new StatusError('NOT_FOUND', 'no such volume')),
     ...given,
   } as Controller;
   const node = {

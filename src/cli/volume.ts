@@ -14,6 +14,7 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
   NodeDefinition,
 } from '../csi/generated/csi.ts';
+import { missingGroupsKey } from '../csi/identity.ts';
 import type { PartialOf } from '../csi/service.ts';
 import type { Status } from '../csi/status.ts';
 import { parseMountLines } from '../lvm/mounts.ts';
@@ -43,8 +44,7 @@ export async function volume(
 ): Promise<number> {
   const client = new SocketClient(flags.socket);
   try {
-    await new VolumeCommands(client, environment, flags).run(args);
-    return exitCodes.done;
+    return await new VolumeCommands(client, environment, flags).run(args);
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error;
     if (/^No connection established/.test(error.message)) {
@@ -74,6 +74,8 @@ class VolumeCommands {
   readonly #environment: Environment;
   readonly #flags: VolumeFlags;
   #domain = '';
+  /** Was something left out of what was printed? */
+  #isPartial = false;
 
   constructor(client: SocketClient, environment: Environment, flags: VolumeFlags) {
     this.#client = client;
@@ -81,12 +83,16 @@ class VolumeCommands {
     this.#flags = flags;
   }
 
-  async run(args: readonly string[]): Promise<void> {
+  async run(args: readonly string[]): Promise<number> {
     const work = this.#workOf(args);
     // Its keys begin with the name of the driver, whatever that is.
-    const info = await this.#client.call(IdentityDefinition, 'getPluginInfo', {}, patience);
-    this.#domain = answer(info).name;
+    this.#domain = (await this.#info()).name;
     await work();
+    return this.#isPartial ? exitCodes.failed : exitCodes.done;
+  }
+
+  async #info() {
+    return answer(await this.#client.call(IdentityDefinition, 'getPluginInfo', {}, patience));
   }
 
   /** What is wrong with the call itself is told before anybody is asked. */
@@ -148,6 +154,18 @@ class VolumeCommands {
     const head = ['NAME', 'KIND', 'CLASS', 'SIZE', 'SOURCE', 'ID', 'CONDITION'];
     const filled = rows.map((row) => row.map((cell) => cell || '-'));
     this.#print(table(head, filled));
+    await this.#tellMissingGroups();
+  }
+
+  /** Asked after the list: a group that went before it was made is told. */
+  async #tellMissingGroups(): Promise<void> {
+    const { manifest } = await this.#info();
+    const missing = manifest.get(missingGroupsKey({ domain: this.#domain }));
+    if (missing === undefined) return;
+    this.#isPartial = true;
+    const { warn } = this.#environment;
+    warn(`quarry: VolumeGroupMissing: ${missing} is not here, and what is in it is not shown`);
+    warn('quarry: bring its disks back, or create it, or take its classes out of lvmd.yaml');
   }
 
   /** What LVM's tags tell. The list is good without it: a look that fails is told, no more. */
@@ -286,14 +304,21 @@ class VolumeCommands {
     }
     const entries = await this.#snapshots();
     const snapshot = entries.find((entry) => entry.snapshot?.snapshotId === name)?.snapshot;
-    if (snapshot === undefined) {
-      throw new OperationError(
-        'SourceNotFound',
-        `there is no volume ${name}, and no snapshot with this ID`,
-      );
-    }
+    if (snapshot === undefined) throw await this.#lost(name);
     const type = { $case: 'snapshot', value: { snapshotId: snapshot.snapshotId } } as const;
     return { type, className: this.#flags.className, sizeBytes: snapshot.sizeBytes };
+  }
+
+  /** What is not listed may be in a group that is away: only the driver says that it is gone. */
+  async #lost(name: string): Promise<Error> {
+    const request = { volumeId: name };
+    const method = 'controllerGetVolume';
+    const asked = await this.#client.call(ControllerDefinition, method, request, patience);
+    if (asked.kind === 'failed' && asked.code !== 'NOT_FOUND') {
+      return new CallFailed(asked.code, asked.message);
+    }
+    const message = `there is no volume ${name}, and no snapshot with this ID`;
+    return new OperationError('SourceNotFound', message);
   }
 
   async #controller<K extends keyof Methods>(method: K, request: PartialOf<Methods[K]>) {

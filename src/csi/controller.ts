@@ -188,6 +188,9 @@ class Controller {
         (snapshotId === '' || id === snapshotId) &&
         (sourceVolumeId === '' || sourceId === sourceVolumeId),
     );
+    if (snapshotId !== '' && all.length === 0) {
+      await this.#volumes.checkSeen(`the snapshot ${snapshotId}`);
+    }
     const { items, nextToken } = pageOf(all, request);
     return { entries: items.map((record) => ({ snapshot: snapshotOf(record) })), nextToken };
   }

@@ -162,10 +162,7 @@ export class Groups {
   async #sources(sourceIds: readonly string[]): Promise<readonly VolumeRecord[]> {
     const sources: VolumeRecord[] = [];
     for (const id of sourceIds) {
-      const record = await this.#parts.volumes.find('volume', id);
-      if (record === undefined)
-        throw new OperationError('SourceNotFound', `there is no volume ${id}`);
-      sources.push(record);
+      sources.push(await this.#parts.volumes.get('volume', id, 'SourceNotFound'));
     }
     return sources;
   }

@@ -19,16 +19,30 @@ const capabilities: readonly PluginCapability[] = [
   ),
 ];
 
-/** `isReady` says whether a look at this host ever worked, and works now. */
-export function identityService(names: DriverNames, isReady: () => boolean): Service {
+export type IdentityParts = {
+  /** Whether a look at this host ever worked, and works now. */
+  readonly isReady: () => boolean;
+  /** CSI's lists have no words for what they cannot show, so the manifest has them. */
+  readonly missingGroups: () => Promise<readonly string[]>;
+};
+
+export function missingGroupsKey({ domain }: Pick<DriverNames, 'domain'>): string {
+  return `${domain}/missing-volume-groups`;
+}
+
+export function identityService(names: DriverNames, parts: IdentityParts): Service {
   return service(IdentityDefinition, {
-    getPluginInfo: () =>
-      Promise.resolve({
+    getPluginInfo: async () => {
+      const missing = await parts.missingGroups();
+      return {
         name: names.driver,
         vendorVersion: names.version,
-        manifest: new Map<string, string>(),
-      }),
+        manifest: new Map(
+          missing.length === 0 ? [] : [[missingGroupsKey(names), missing.join(', ')]],
+        ),
+      };
+    },
     getPluginCapabilities: () => Promise.resolve({ capabilities }),
-    probe: () => Promise.resolve({ ready: isReady() }),
+    probe: () => Promise.resolve({ ready: parts.isReady() }),
   });
 }

@@ -110,13 +110,15 @@ export class Volumes {
   }
 
   /** One that must be there. */
-  async get(kind: VolumeRecord['kind'], id: string): Promise<VolumeRecord> {
+  async get(
+    kind: VolumeRecord['kind'],
+    id: string,
+    code: 'VolumeNotFound' | 'SourceNotFound' = 'VolumeNotFound',
+  ): Promise<VolumeRecord> {
     const record = await this.#lookFor(id);
     if (record?.kind === kind) return record;
-    const missing = await this.#missingGroups();
-    if (missing === '') throw new OperationError('VolumeNotFound', `there is no ${kind} ${id}`);
-    const message = `the ${kind} ${id} may be in ${missing}, which cannot be read`;
-    throw new OperationError('VolumeGroupMissing', message);
+    await this.checkSeen(`the ${kind} ${id}`);
+    throw new OperationError(code, `there is no ${kind} ${id}`);
   }
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
@@ -142,7 +144,7 @@ export class Volumes {
 
   /** One snapshot of a group, taken while everybody holds still. */
   async takeMember(sourceId: string, tags: readonly string[]): Promise<VolumeRecord> {
-    const source = await this.#source({ kind: 'volume', id: sourceId });
+    const source = await this.get('volume', sourceId, 'SourceNotFound');
     const desired = desiredSnapshot({
       name: this.#parts.newId(),
       source: sourceId,
@@ -249,14 +251,9 @@ export class Volumes {
     source: NonNullable<CreateVolume['source']>,
     existing: VolumeRecord | undefined,
   ): Promise<string | undefined> {
-    if (existing === undefined) return (await this.#source(source)).lv.uuid;
-    return (await this.find(source.kind, source.id))?.lv.uuid;
-  }
-
-  async #source({ kind, id }: NonNullable<CreateVolume['source']>): Promise<VolumeRecord> {
-    const record = await this.find(kind, id);
-    if (record !== undefined) return record;
-    throw new OperationError('SourceNotFound', `there is no ${kind} ${id}`);
+    const { kind, id } = source;
+    if (existing === undefined) return (await this.get(kind, id, 'SourceNotFound')).lv.uuid;
+    return (await this.find(kind, id))?.lv.uuid;
   }
 
   async #checkLimit(
@@ -325,7 +322,7 @@ export class Volumes {
     // It is told as not ready: whoever gets an error instead never learns its id to delete it.
     if (existing?.lv.isInvalid === true) return existing;
     // A snapshot outlives its thin source: what is there needs no source any more.
-    const source = existing ?? (await this.#source({ kind: 'volume', id: sourceId }));
+    const source = existing ?? (await this.get('volume', sourceId, 'SourceNotFound'));
     const deviceClass = orThrow(this.classOf(source));
     const desired = desiredSnapshot({
       name: existing?.id ?? this.#parts.newId(),
@@ -372,11 +369,7 @@ export class Volumes {
 
   /** "It is gone" is said only where every group was seen, and nobody else's volume is meant. */
   async checkGone(what: string, isIt: (lv: ObservedLv) => boolean): Promise<void> {
-    const missing = await this.#missingGroups();
-    if (missing !== '') {
-      const message = `${what} may be in ${missing}, which cannot be read`;
-      throw new OperationError('VolumeGroupMissing', message);
-    }
+    await this.checkSeen(what);
     const groups = this.#groups();
     const found = (await this.host()).vgs.flatMap((vg) =>
       vg.lvs.filter((lv) => isIt(lv) && !lv.isInternal).map((lv) => ({ vg, lv })),
@@ -425,10 +418,18 @@ export class Volumes {
     return new Set(this.#parts.classes().map(({ vg }) => vg));
   }
 
-  async #missingGroups(): Promise<string> {
+  /** What is in no group that we see is only gone where no group is away. */
+  async checkSeen(what: string): Promise<void> {
+    const missing = await this.missingGroups();
+    if (missing.length === 0) return;
+    const message = `${what} may be in ${showList(missing)}, which cannot be read`;
+    throw new OperationError('VolumeGroupMissing', message);
+  }
+
+  /** Groups of the configuration that are not here. */
+  async missingGroups(): Promise<readonly string[]> {
     const host = await this.host();
-    const missing = [...this.#groups()].filter((name) => findVg(host, name) === undefined);
-    return showList(missing);
+    return [...this.#groups()].filter((name) => findVg(host, name) === undefined);
   }
 }
 
