@@ -3,6 +3,7 @@ import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import type { Configuration } from '../core/configuration.ts';
+import { localBook, localGroups } from '../csi/book.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { controllerService, type DriverNames } from '../csi/controller.ts';
 import { groupControllerService } from '../csi/group-controller.ts';
@@ -279,8 +280,8 @@ export class Standalone {
         isReady: () => this.#hasLooked(),
         missingGroups: () => this.#volumes.missingGroups(),
       }),
-      controllerService(this.#volumes, names),
-      groupControllerService(this.#groups),
+      controllerService(localBook(this.#volumes, names.node), names),
+      groupControllerService(localGroups(this.#groups, names.node)),
       nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
       healthService(this.#health),
     ];

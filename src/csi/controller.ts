@@ -1,9 +1,8 @@
 import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
-import type { VolumeRecord } from '../core/catalog.ts';
-import { volumeCondition } from '../core/publication/condition.ts';
 import type { Access, SizeRange } from '../core/volume-size.ts';
 import { volumeAccess } from './access.ts';
+import type { VolumeBook, VolumeView, Whereabouts } from './book.ts';
 import {
   type CapacityRange,
   ControllerDefinition,
@@ -16,7 +15,7 @@ import {
 } from './generated/csi.ts';
 import { pageOf } from './pages.ts';
 import { type Service, service, unimplemented } from './service.ts';
-import type { CreateVolume, Volumes } from './volumes.ts';
+import type { CreateVolume } from './volumes.ts';
 
 /** How this driver and this host are called. */
 export type DriverNames = {
@@ -38,8 +37,8 @@ const capabilities = [
   Rpc.SINGLE_NODE_MULTI_WRITER,
 ] as const;
 
-/** CSI's words for what `Volumes` does. Nothing is decided here but whether a call makes sense. */
-export function controllerService(volumes: Volumes, names: DriverNames): Service {
+/** CSI's words for what a book of volumes does. Nothing is decided here but whether a call makes sense. */
+export function controllerService(volumes: VolumeBook, names: DriverNames): Service {
   const controller = new Controller(volumes, names);
   return service(ControllerDefinition, {
     controllerGetCapabilities: () =>
@@ -94,10 +93,10 @@ export function controllerService(volumes: Volumes, names: DriverNames): Service
 type Parameters = ReadonlyMap<string, string>;
 
 class Controller {
-  readonly #volumes: Volumes;
+  readonly #volumes: VolumeBook;
   readonly #names: DriverNames;
 
-  constructor(volumes: Volumes, names: DriverNames) {
+  constructor(volumes: VolumeBook, names: DriverNames) {
     this.#volumes = volumes;
     this.#names = names;
   }
@@ -115,7 +114,6 @@ class Controller {
   ) {
     given('name', request.name);
     const uses = usesOf(request.volumeCapabilities);
-    this.#checkTopology(request.accessibilityRequirements);
     const record = await this.#volumes.create(
       {
         name: request.name,
@@ -124,6 +122,7 @@ class Controller {
         uses,
         source: sourceOf(request.volumeContentSource),
       },
+      this.#nodesIn(request.accessibilityRequirements),
       signal,
     );
     return { volume: this.volume(record) };
@@ -166,7 +165,7 @@ class Controller {
   }
 
   async listVolumes(request: { readonly maxEntries: number; readonly startingToken: string }) {
-    const all = (await this.#volumes.records()).filter(({ kind }) => kind === 'volume');
+    const all = (await this.#volumes.list()).filter(({ kind }) => kind === 'volume');
     const { items, nextToken } = pageOf(all, request);
     const entries = items.map((record) => ({
       volume: this.volume(record),
@@ -182,7 +181,7 @@ class Controller {
     readonly snapshotId: string;
   }) {
     const { sourceVolumeId, snapshotId } = request;
-    const all = (await this.#volumes.records()).filter(
+    const all = (await this.#volumes.list()).filter(
       ({ kind, id, sourceId }) =>
         kind === 'snapshot' &&
         (snapshotId === '' || id === snapshotId) &&
@@ -200,17 +199,15 @@ class Controller {
     readonly parameters: Parameters;
     readonly accessibleTopology?: { readonly segments: Parameters } | undefined;
   }) {
-    const { className, optionClass } = this.#classIn(request.parameters);
     const node = request.accessibleTopology?.segments.get(topologyKey(this.#names));
-    const isElsewhere = node !== undefined && node !== this.#names.node;
-    const found = isElsewhere ? undefined : await this.#volumes.capacity(className, optionClass);
+    const found = await this.#volumes.capacity(this.#classIn(request.parameters), node);
     return {
       availableCapacity: found?.availableBytes ?? 0n,
       maximumVolumeSize: found?.largestBytes ?? 0n,
     };
   }
 
-  volume(record: VolumeRecord): Volume {
+  volume(record: VolumeView): Volume {
     return {
       volumeId: record.id,
       capacityBytes: record.sizeBytes,
@@ -220,7 +217,7 @@ class Controller {
         [`${this.#names.domain}/device-class`, record.className ?? ''],
       ]),
       contentSource: contentOf(record),
-      accessibleTopology: [{ segments: new Map([[topologyKey(this.#names), this.#names.node]]) }],
+      accessibleTopology: [{ segments: new Map([[topologyKey(this.#names), record.node]]) }],
     };
   }
 
@@ -232,23 +229,18 @@ class Controller {
     };
   }
 
-  /** A volume can only be where this host is. */
-  #checkTopology(requirement: TopologyRequirement | undefined): void {
+  /** The nodes that are named, the preferred ones first. */
+  #nodesIn(requirement: TopologyRequirement | undefined): Whereabouts {
     const terms = [...(requirement?.preferred ?? []), ...(requirement?.requisite ?? [])];
-    if (terms.length === 0) return;
+    if (terms.length === 0) return undefined;
     const key = topologyKey(this.#names);
-    const nodes = terms.map(({ segments }) => segments.get(key));
-    if (nodes.includes(this.#names.node)) return;
-    const wanted = nodes.filter((node) => node !== undefined).join(', ') || `no ${key}`;
-    const message = `accessibility_requirements name ${wanted}`;
-    throw new OperationError(
-      'TopologyElsewhere',
-      `${message}, and this host is ${this.#names.node}`,
-    );
+    const nodes = terms.flatMap(({ segments }) => segments.get(key) ?? []);
+    if (nodes.length > 0) return [...new Set(nodes)];
+    throw new OperationError('TopologyElsewhere', `accessibility_requirements name no ${key}`);
   }
 }
 
-function contentOf(record: VolumeRecord): VolumeContentSource | undefined {
+function contentOf(record: VolumeView): VolumeContentSource | undefined {
   const { kind, sourceId, sourceKind } = record;
   if (kind !== 'volume' || sourceId === undefined) return undefined;
   return sourceKind === 'snapshot'
@@ -256,19 +248,19 @@ function contentOf(record: VolumeRecord): VolumeContentSource | undefined {
     : { type: { $case: 'volume', value: { volumeId: sourceId } } };
 }
 
-function statusOf({ lv, vg }: VolumeRecord) {
-  const { isAbnormal, message } = volumeCondition(lv, vg);
+function statusOf({ condition }: VolumeView) {
+  const { isAbnormal, message } = condition;
   return { publishedNodeIds: [], volumeCondition: { abnormal: isAbnormal, message } };
 }
 
-export function snapshotOf(record: VolumeRecord): Snapshot {
-  const { id, sourceId, sizeBytes, createdMs = 0, lv, groupId } = record;
+export function snapshotOf(record: VolumeView): Snapshot {
+  const { id, sourceId, sizeBytes, createdMs = 0, isReady, groupId } = record;
   return {
     snapshotId: id,
     sourceVolumeId: sourceId ?? '',
     sizeBytes,
     creationTime: timestampOf(createdMs),
-    readyToUse: !lv.isInvalid,
+    readyToUse: isReady,
     groupSnapshotId: groupId ?? '',
   };
 }

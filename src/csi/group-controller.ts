@@ -1,16 +1,15 @@
-import type { SnapshotGroup } from '../core/snapshot-group/catalog.ts';
+import type { GroupBook, GroupView } from './book.ts';
 import { given, snapshotOf, timestampOf } from './controller.ts';
 import {
   GroupControllerDefinition,
   GroupControllerServiceCapability_RPC_Type as Rpc,
 } from './generated/csi.ts';
-import type { Groups } from './groups.ts';
 import { type Service, service } from './service.ts';
 
 const capabilities = [Rpc.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT] as const;
 
-/** CSI's words for what `Groups` does. */
-export function groupControllerService(groups: Groups): Service {
+/** CSI's words for what a book of groups does. */
+export function groupControllerService(groups: GroupBook): Service {
   return service(GroupControllerDefinition, {
     groupControllerGetCapabilities: () =>
       Promise.resolve({
@@ -33,12 +32,11 @@ export function groupControllerService(groups: Groups): Service {
   });
 }
 
-function answerOf(group: SnapshotGroup) {
-  const snapshots = group.members.map(snapshotOf);
+function answerOf({ id, members, createdMs, isReady }: GroupView) {
   return {
-    groupSnapshotId: group.id,
-    snapshots,
-    creationTime: timestampOf(group.createdMs),
-    readyToUse: group.isComplete && snapshots.every(({ readyToUse }) => readyToUse),
+    groupSnapshotId: id,
+    snapshots: members.map(snapshotOf),
+    creationTime: timestampOf(createdMs),
+    readyToUse: isReady,
   };
 }

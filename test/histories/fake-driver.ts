@@ -1,4 +1,5 @@
 import { readBytes } from '../../src/core/tags.ts';
+import { localBook } from '../../src/csi/book.ts';
 import { controllerService } from '../../src/csi/controller.ts';
 import { nodeService } from '../../src/csi/node.ts';
 import { pathOf, type Route } from '../../src/csi/service.ts';
@@ -94,7 +95,7 @@ export class FakeDriver implements Driver {
     });
     const names = { driver: 'topolvm.io', domain: 'topolvm.io', version: '0', node: 'n1' };
     const services = [
-      ...controllerService(volumes, names),
+      ...controllerService(localBook(volumes, names.node), names),
       ...nodeService({ volumes, publisher: stage.publisher }, names),
     ];
     this.#routes = new Map(services.map((route) => [route.path, route]));
