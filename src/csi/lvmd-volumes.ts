@@ -24,7 +24,7 @@ import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
-import { Turns } from '../engine/turns.ts';
+import { expand } from './expansion.ts';
 import { orThrow } from './volumes.ts';
 
 /** A volume and the group it is in. */
@@ -56,7 +56,6 @@ export class LvmdVolumes {
   readonly #engine: Engine;
   readonly #publisher: Pick<Publisher, 'unseen'>;
   readonly #classes: () => readonly DeviceClass[];
-  readonly #turns = new Turns();
 
   constructor(parts: {
     readonly engine: Engine;
@@ -70,23 +69,23 @@ export class LvmdVolumes {
 
   async create(request: CreateLv, signal?: Signal): Promise<PlacedLv> {
     const base = this.#class(request);
-    return this.#inTurn(base, request, () => this.#create(request, base), signal);
+    return this.#inTurn(request, () => this.#create(request, base), signal);
   }
 
   async remove(request: Named, signal?: Signal): Promise<void> {
     const deviceClass = this.#class(request);
-    return this.#inTurn(deviceClass, request, () => this.#remove(request, deviceClass), signal);
+    return this.#inTurn(request, () => this.#remove(request, deviceClass), signal);
   }
 
   /** Its size afterwards. */
   async resize(request: Named & { readonly sizeBytes: bigint }, signal?: Signal): Promise<Bytes> {
     const deviceClass = this.#class(request);
-    return this.#inTurn(deviceClass, request, () => this.#resize(request, deviceClass), signal);
+    return this.#inTurn(request, () => this.#resize(request, deviceClass), signal);
   }
 
   async snapshot(request: SnapshotLv, signal?: Signal): Promise<PlacedLv> {
     const deviceClass = this.#class(request);
-    return this.#inTurn(deviceClass, request, () => this.#snapshot(request, deviceClass), signal);
+    return this.#inTurn(request, () => this.#snapshot(request, deviceClass), signal);
   }
 
   /** Everything that is a volume of the class, whoever made it, once it is complete. */
@@ -173,7 +172,9 @@ export class LvmdVolumes {
       const has = `${vg.name}/${name} has ${showBytes(lv.sizeBytes)}`;
       throw new OperationError('ShrinkRefused', `${has}, asked for are ${sizeBytes} bytes`);
     }
-    return (await this.#bring(volumeTask(desired), deviceClass, name)).lv.sizeBytes;
+    const parts = { engine: this.#engine, publisher: this.#publisher };
+    const bring = (task: Task<unknown>) => this.#bring(task, deviceClass, name);
+    return (await expand({ ...parts, lv, desired, bring })).lv.sizeBytes;
   }
 
   async #snapshot(request: SnapshotLv, deviceClass: DeviceClass): Promise<PlacedLv> {
@@ -227,14 +228,9 @@ export class LvmdVolumes {
     return orThrow(findDeviceClass(this.#classes(), className));
   }
 
-  #inTurn<T>(
-    { vg }: DeviceClass,
-    { name }: Named,
-    work: () => Promise<T>,
-    signal: Signal | undefined,
-  ): Promise<T> {
+  #inTurn<T>({ name }: Named, work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
     if (name === '') throw new OperationError('InvalidRequest', 'name is missing');
-    return this.#turns.run(`${vg}/${name}`, work, signal);
+    return this.#engine.turns.run(name, work, signal);
   }
 }
 

@@ -9,7 +9,7 @@ import { guardedPools, isFilling } from '../core/guard.ts';
 import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
-import { copyingTag, isOurs, rawTag, readBytes, readTag, tagOf } from '../core/tags.ts';
+import { copyingTag, isOurs, readBytes, readTag, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { sizeInGroup } from '../core/volume/plan.ts';
@@ -22,7 +22,7 @@ import { settled, type Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
-import { Turns } from '../engine/turns.ts';
+import { expand } from './expansion.ts';
 
 export type VolumesParts = {
   readonly engine: Engine;
@@ -56,13 +56,16 @@ export type CreateSnapshot = {
  */
 export class Volumes {
   readonly #parts: VolumesParts;
-  readonly #turns = new Turns();
   /** Requests that failed without telling what became of them, and how many a look came after. */
   #failures = 0;
   #failuresSeen = 0;
 
   constructor(parts: VolumesParts) {
     this.#parts = parts;
+  }
+
+  get #turns() {
+    return this.#parts.engine.turns;
   }
 
   /** The newest report; it has everything that was ever answered. No lvm run, but the first. */
@@ -279,37 +282,9 @@ export class Volumes {
       uuid: record.lv.uuid,
     };
     if (!isLargeEnough) await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
-    const task = volumeTask(orThrow(desiredVolume(wanted, [deviceClass])));
-    const isHidden = deviceClass.wipePolicy === 'full' && record.lv.tags.includes(rawTag);
-    try {
-      return await (isHidden ? this.#growUnseen(record, task) : this.#bring(task));
-    } catch (error) {
-      // If this fails too, the next expansion finds the note.
-      await this.#takeNoteBack(record, deviceClass).catch(asOperationError);
-      throw error;
-    }
-  }
-
-  /**
-   * It was noted that the volume grows, and it did not. If an administrator grew it then, by hand,
-   * the next expansion would take what is written there for what others left.
-   */
-  async #takeNoteBack({ id, lv }: VolumeRecord, deviceClass: DeviceClass): Promise<void> {
-    const { uuid } = lv;
-    const now = (await this.records()).find((record) => record.lv.uuid === uuid);
-    if (now === undefined || readBytes(now.lv.tags, 'grownFrom') !== now.sizeBytes) return;
-    const wanted = { name: id, className: deviceClass.name, sizeBytes: now.sizeBytes, uuid };
-    const task = volumeTask(orThrow(desiredVolume(wanted, [deviceClass])));
-    await this.#parts.engine.submit(task);
-  }
-
-  /** Between lvextend and the last zero the new end can be read, so nobody may see it. */
-  async #growUnseen(record: VolumeRecord, task: Task<VolumeStatus>): Promise<VolumeRecord> {
-    const volume = { vg: record.vg.name, name: record.id, uuid: record.lv.uuid };
-    const grown = await this.#parts.publisher.unseen(volume, () => this.#bring(task));
-    if (!isBlocked(grown)) return grown;
-    const why = 'the wipe policy full lets a raw volume grow only while it is shown nowhere';
-    throw new OperationError(grown.code, `${grown.message}: ${why}; stop its pod first`);
+    const desired = orThrow(desiredVolume(wanted, [deviceClass]));
+    const bring = (task: Task<VolumeStatus>) => this.#bring(task);
+    return expand({ ...this.#parts, lv: record.lv, desired, bring });
   }
 
   async #snapshot(request: CreateSnapshot): Promise<VolumeRecord> {

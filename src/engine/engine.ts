@@ -14,6 +14,7 @@ import { observeNode } from './look.ts';
 import { PublicationEye } from './look-publication.ts';
 import { HostModel, type Report } from './model.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
+import { Turns } from './turns.ts';
 import { kernelWitness } from './witness.ts';
 
 /** Something wanted of a node's devices; it needs the more expensive look at all of them. */
@@ -34,6 +35,8 @@ export type Recovered = {
 /** The one loop: observe, plan, one step, observe, status. */
 export class Engine {
   readonly model: HostModel;
+  /** By names of LVs: what is done with one volume is done in turn, whoever asks for it. */
+  readonly turns = new Turns();
   readonly #tools: LaneTools;
   readonly #clock: Clock;
   readonly #lanes = new Map<string, Lane>();
