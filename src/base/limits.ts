@@ -135,4 +135,16 @@ export const limits = {
   httpTimeoutMs: 10_000,
   /** Calls that run when a server stops may take so long to end. */
   grpcStopGraceMs: 20_000,
+
+  /** A claim or a volume of the cluster that failed is tried again after this, and later. */
+  clusterRetryMs: 1_000,
+  clusterRetryMsMax: 300_000,
+  /** Claims, or volumes to be removed, that are worked on at a time. */
+  clusterWorkers: 64,
+  /** A claim that cannot be granted as it is waits so long, unless its class changes. */
+  claimHoldMs: 300_000,
+  /** After so long without an answer of its node a volume is asked for again later. */
+  nodeAnswerMs: 30_000,
+  /** How often guards are looked for that nobody needs any more. */
+  guardSweepMs: 300_000,
 } as const;
