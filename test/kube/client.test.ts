@@ -17,7 +17,7 @@ test('what is created can be got, and fields that nobody reads are dropped', asy
     assert.deepEqual(made.spec, { nodeName: 'n1', text: 'grüße' });
     assert.deepEqual(await client.get(sampleKind, name), made);
     assert.deepEqual(Object.keys(made.metadata).toSorted(), [
-      ...['name', 'namespace', 'resourceVersion', 'uid'],
+      ...['creationTimestamp', 'generation', 'name', 'namespace', 'resourceVersion', 'uid'],
     ]);
     const stored = server.api.all(samples)[0] as unknown as { spec: { unread: string } };
     assert.equal(stored.spec.unread, 'x');

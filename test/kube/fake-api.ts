@@ -1,32 +1,28 @@
+import { changed, generationOf, isLeaving, objection } from './fake-api-change.ts';
+import { isEqual, ruleOf } from './fake-api-rules.ts';
+import {
+  type FakeRequest,
+  fail,
+  fieldsOf,
+  goneStatus,
+  keyOf,
+  matches,
+  reply,
+  type Sink,
+  type Stored,
+  type Target,
+  targetOf,
+} from './fake-api-wire.ts';
 import { type Json, jsonPatch, mergePatch } from './fake-patch.ts';
 
-/**
- * An API server in memory: versions, lists in pages, watches with bookmarks, history that can be
- * compacted, conflicts. What it does wrong is done by who stands before it.
- */
-export type Stored = Json & {
-  readonly metadata: Json & {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly uid: string;
-    readonly resourceVersion: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
-};
-
-export type FakeRequest = {
-  readonly method: string;
-  readonly url: string;
-  readonly contentType?: string | undefined;
-  readonly body?: string | undefined;
-};
-
-/** Where an answer goes, piece by piece. */
-export type Sink = {
-  head(status: number): void;
-  write(text: string): void;
-  end(): void;
-};
+export {
+  type FakeRequest,
+  fail,
+  goneStatus,
+  reply,
+  type Sink,
+  type Stored,
+} from './fake-api-wire.ts';
 
 type Entry = { readonly version: number; readonly before?: Stored; readonly after?: Stored };
 
@@ -37,14 +33,40 @@ type Watcher = {
   readonly sink: Sink;
 };
 
-type Target = {
+/** Somebody asked for a change. `isDone` is false for what was refused or changed nothing. */
+export type WriteNote = {
+  readonly who: string;
+  readonly verb: 'create' | 'update' | 'patch' | 'delete';
   readonly collection: string;
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-  readonly subresource?: string | undefined;
+  readonly subresource: string | undefined;
+  readonly name: string;
+  readonly isDone: boolean;
 };
 
+export type ApiParts = {
+  readonly nowMs?: () => number;
+  readonly newUid?: () => string;
+  /** Ends a `generateName`. */
+  readonly newSuffix?: () => string;
+};
+
+type Told = {
+  readonly collection: string;
+  readonly before: Stored | undefined;
+  readonly after: Stored | undefined;
+};
+
+/**
+ * An API server in memory: versions, lists in pages, watches with bookmarks, history that can be
+ * compacted, conflicts, finalizers, and the rules of the kinds we write. What goes wrong on the way
+ * to it is done by who stands before it.
+ */
 export class FakeApi {
+  readonly #parts: ApiParts;
+  /** Every write that was asked for, in order. */
+  readonly writes: WriteNote[] = [];
+  /** Told of each change at once. */
+  readonly listeners = new Set<(told: Told) => void>();
   readonly requests: FakeRequest[] = [];
   /** Collections that are not served, such as those of a CRD that is not installed. */
   readonly missing = new Set<string>();
@@ -56,9 +78,14 @@ export class FakeApi {
   hasLaggingCache = false;
   #version = 1000;
   #compactedTo = 0;
-  readonly #objects = new Map<string, Stored>();
+  /** By collection, then by namespace and name. */
+  readonly #objects = new Map<string, Map<string, Stored>>();
   readonly #history = new Map<string, Entry[]>();
   readonly #watchers = new Set<Watcher>();
+
+  constructor(parts: ApiParts = {}) {
+    this.#parts = parts;
+  }
 
   get version(): string {
     return String(this.#version);
@@ -70,26 +97,33 @@ export class FakeApi {
 
   /** All objects of a collection, as `/apis/group/version/plural`. */
   all(collection: string): readonly Stored[] {
-    return [...this.#objects.entries()]
-      .filter(([key]) => key.startsWith(`${collection}|`))
-      .map(([, object]) => object);
+    return [...(this.#objects.get(collection)?.values() ?? [])];
   }
 
-  /** Somebody else's write. */
+  one(collection: string, name: string, namespace?: string): Stored | undefined {
+    return this.#objects.get(collection)?.get(keyOf({ namespace, name }));
+  }
+
+  /** How many writes of a kind were carried out, by everybody or by one. */
+  writesTo(collection: string, who?: string): number {
+    const isCounted = (note: WriteNote) =>
+      note.isDone && note.collection === collection && (who === undefined || note.who === who);
+    return this.writes.filter(isCounted).length;
+  }
+
+  /** Somebody else's write, past all rules. */
   put(collection: string, object: Json & { readonly metadata: Json }): Stored {
     const name = String(object.metadata['name']);
     const namespace = object.metadata['namespace'] as string | undefined;
-    return this.#store({ collection, namespace, name }, object);
+    const target = { collection, namespace, name };
+    const before = this.#find(target);
+    return this.#store(target, { ...object, metadata: object.metadata } as Stored, before);
   }
 
+  /** It is gone at once, whatever its finalizers say. */
   delete(collection: string, name: string, namespace?: string): void {
-    const key = keyOf({ collection, namespace, name });
-    const before = this.#objects.get(key);
-    if (before === undefined) return;
-    this.#version += 1;
-    this.#objects.delete(key);
-    const metadata = { ...before.metadata, resourceVersion: String(this.#version) };
-    this.#note(collection, { version: this.#version, before: { ...before, metadata } });
+    const before = this.#find({ collection, namespace, name });
+    if (before !== undefined) this.#remove(collection, before);
   }
 
   /** Time passes for other kinds. */
@@ -109,12 +143,8 @@ export class FakeApi {
     this.#version = version;
     this.#compactedTo = 0;
     this.#history.clear();
-    for (const old of this.all(collection)) {
-      this.#objects.delete(keyOf({ collection, ...old.metadata }));
-    }
-    for (const object of objects) {
-      this.#objects.set(keyOf({ collection, ...object.metadata }), object);
-    }
+    const restored = objects.map((object) => [keyOf(object.metadata), object] as const);
+    this.#objects.set(collection, new Map(restored));
   }
 
   bookmark(): void {
@@ -177,16 +207,15 @@ export class FakeApi {
   }
 
   #found(target: Target, sink: Sink, then: (object: Stored) => void): void {
-    const object = this.#objects.get(keyOf(target));
+    const object = this.#find(target);
     if (object !== undefined) then(object);
     else fail(sink, 404, 'NotFound', `${target.name} not found`, { name: target.name });
   }
 
   #badSelector(query: URLSearchParams): string | undefined {
-    const fields = (query.get('fieldSelector') ?? '').split(',').filter((part) => part !== '');
-    return fields
-      .map((part) => part.split('=')[0] ?? '')
-      .find((field) => field !== 'metadata.name' && !this.selectable.has(field));
+    return fieldsOf(query)
+      .map(([field]) => field)
+      .find((field) => !/^metadata\.name(space)?$/.test(field) && !this.selectable.has(field));
   }
 
   #list(target: Target, query: URLSearchParams, sink: Sink): void {
@@ -254,13 +283,34 @@ export class FakeApi {
   }
 
   #create(target: Target, write: Write, sink: Sink): void {
-    const object = JSON.parse(write.body ?? '{}') as Stored;
-    const named = { ...target, name: object.metadata.name };
-    if (this.#objects.has(keyOf(named))) {
-      fail(sink, 409, 'AlreadyExists', `${named.name} already exists`, { name: named.name });
+    const given = JSON.parse(write.body ?? '{}') as Stored;
+    const rule = ruleOf(target.collection);
+    if (rule?.isNamespaced === true && target.namespace === undefined) {
+      fail(sink, 405, 'MethodNotAllowed', 'the server does not allow this method');
       return;
     }
-    reply(sink, 201, write.isDryRun ? draftOf(object) : this.#store(named, object));
+    const name = given.metadata.name ?? this.#generated(given);
+    const named = { ...target, name };
+    if (this.#find(named) !== undefined) {
+      this.#tellWrite('create', named, write, false);
+      fail(sink, 409, 'AlreadyExists', `${name} already exists`, { name });
+      return;
+    }
+    const { status: _status, ...plain } = given;
+    const draft = rule?.hasStatus === true ? (plain as unknown as Stored) : given;
+    const whole = rule?.complete?.(draft) ?? draft;
+    if (write.isDryRun) {
+      reply(sink, 201, draftOf({ ...whole, metadata: { ...whole.metadata, name } }));
+      return;
+    }
+    this.#tellWrite('create', named, write, true);
+    const { deletionTimestamp: _gone, ...metadata } = whole.metadata;
+    reply(sink, 201, this.#store(named, { ...whole, metadata }));
+  }
+
+  #generated({ metadata }: Stored): string {
+    const suffix = this.#parts.newSuffix?.() ?? String(this.#version);
+    return `${metadata.generateName ?? 'nameless-'}${suffix}`;
   }
 
   #update(target: Target, write: Write, sink: Sink): void {
@@ -268,10 +318,11 @@ export class FakeApi {
       const object = JSON.parse(write.body ?? '{}') as Stored;
       const version = object.metadata.resourceVersion;
       if (version !== undefined && version !== before.metadata.resourceVersion) {
-        fail(sink, 409, 'Conflict', 'the object has been modified');
+        this.#tellWrite('update', target, write, false);
+        fail(sink, 409, 'Conflict', 'the object has been modified', { name: target.name });
         return;
       }
-      reply(sink, 200, this.#store(target, object, before));
+      this.#change('update', { target, before, draft: object, write, sink });
     });
   }
 
@@ -282,7 +333,8 @@ export class FakeApi {
       fail(sink, 400, 'BadRequest', 'fieldManager is required for apply patch');
       return;
     }
-    if (isApply && !this.#objects.has(keyOf(target))) {
+    if (isApply && this.#find(target) === undefined) {
+      this.#tellWrite('patch', target, write, true);
       reply(sink, 201, this.#store(target, patch as Stored));
       return;
     }
@@ -292,10 +344,28 @@ export class FakeApi {
         ? jsonPatch(before, patch as unknown as [])
         : (mergePatch(before, patch) as Stored);
       const version = (after as Stored | undefined)?.metadata.resourceVersion;
+      if (after !== undefined && version === before.metadata.resourceVersion) {
+        this.#change('patch', { target, before, draft: after as Stored, write, sink });
+        return;
+      }
+      this.#tellWrite('patch', target, write, false);
       if (after === undefined) fail(sink, 422, 'Invalid', 'the patch does not apply');
-      else if (version !== before.metadata.resourceVersion) fail(sink, 409, 'Conflict', 'modified');
-      else reply(sink, 200, this.#store(target, after as Stored, before));
+      else fail(sink, 409, 'Conflict', 'modified', { name: target.name });
     });
+  }
+
+  /** A change of what is there: by the rules, or not at all. What changes nothing is no write. */
+  #change(verb: WriteNote['verb'], change: Change): void {
+    const { target, before, draft, write, sink } = change;
+    const after = changed(target, before, draft);
+    const refusal = objection(target, before, { draft, after }, this);
+    const isNew = refusal === undefined && !isEqual(after, before);
+    this.#tellWrite(verb, target, write, isNew);
+    if (refusal !== undefined) {
+      fail(sink, refusal.code, refusal.reason, refusal.message, { name: target.name });
+    } else if (!isNew || write.isDryRun) reply(sink, 200, after);
+    else if (isLeaving(after)) reply(sink, 200, this.#remove(target.collection, before, after));
+    else reply(sink, 200, this.#store(target, after, before));
   }
 
   #delete(target: Target, write: Write, sink: Sink): void {
@@ -307,38 +377,71 @@ export class FakeApi {
       const isOther =
         (uid ?? object.metadata.uid) !== object.metadata.uid ||
         (resourceVersion ?? object.metadata.resourceVersion) !== object.metadata.resourceVersion;
+      this.#tellWrite('delete', target, write, !isOther);
       if (isOther) {
-        fail(sink, 409, 'Conflict', 'the precondition does not hold');
+        fail(sink, 409, 'Conflict', 'the precondition does not hold', { name: target.name });
         return;
       }
-      this.delete(target.collection, object.metadata.name, object.metadata.namespace);
+      if ((object.metadata.finalizers ?? []).length > 0) {
+        reply(sink, 200, this.#mark(target, object));
+        return;
+      }
+      this.#remove(target.collection, object);
       reply(sink, 200, { kind: 'Status', status: 'Success' });
     });
   }
 
-  /** A subresource changes `status` only, the object itself everything else. */
-  #store(target: Target, draft: Json & { readonly metadata: Json }, known?: Stored): Stored {
-    const key = keyOf(target);
-    const before = known ?? this.#objects.get(key);
+  /** Who has finalizers is only marked, once. */
+  #mark(target: Target, object: Stored): Stored {
+    if (object.metadata.deletionTimestamp !== undefined) return object;
+    const metadata = { ...object.metadata, deletionTimestamp: this.#time() };
+    return this.#store(target, { ...object, metadata }, object);
+  }
+
+  #find({ collection, namespace, name }: Target): Stored | undefined {
+    return this.#objects.get(collection)?.get(keyOf({ namespace, name }));
+  }
+
+  #time(): string {
+    const nowMs = this.#parts.nowMs?.() ?? 0;
+    return new Date(nowMs).toISOString().replace(/\.\d+/, '');
+  }
+
+  #store(target: Target, draft: Stored, before?: Stored): Stored {
     this.#version += 1;
-    const base = target.subresource === 'status' && before !== undefined ? before : draft;
-    const status = target.subresource === 'status' || known === undefined ? draft : known;
+    const { collection, namespace, name = '' } = target;
     const object: Stored = {
-      ...base,
-      ...(status['status'] === undefined ? {} : { status: status['status'] }),
+      ...draft,
       metadata: {
-        ...base.metadata,
-        name: target.name ?? '',
-        ...(target.namespace === undefined ? {} : { namespace: target.namespace }),
-        uid: before?.metadata.uid ?? `uid-${this.#version}`,
+        creationTimestamp: before?.metadata['creationTimestamp'] ?? this.#time(),
+        ...draft.metadata,
+        ...{ name, ...(namespace === undefined ? {} : { namespace }) },
+        uid: before?.metadata.uid ?? this.#parts.newUid?.() ?? `uid-${this.#version}`,
+        generation: generationOf(before, draft),
         resourceVersion: String(this.#version),
         managedFields: [{ manager: 'somebody', fieldsV1: { 'f:spec': {} } }],
       },
     };
-    this.#objects.set(key, object);
+    const objects = this.#objects.get(collection) ?? new Map<string, Stored>();
+    this.#objects.set(collection, objects.set(keyOf({ namespace, name }), object));
     const entry = { version: this.#version, after: object };
-    this.#note(target.collection, before === undefined ? entry : { ...entry, before });
+    this.#note(collection, before === undefined ? entry : { ...entry, before });
     return object;
+  }
+
+  #remove(collection: string, before: Stored, last = before): Stored {
+    this.#version += 1;
+    this.#objects.get(collection)?.delete(keyOf(before.metadata));
+    const metadata = { ...last.metadata, resourceVersion: String(this.#version) };
+    const gone = { ...last, metadata };
+    this.#note(collection, { version: this.#version, before: gone });
+    return gone;
+  }
+
+  #tellWrite(verb: WriteNote['verb'], target: Target, write: Write, isDone: boolean): void {
+    const { collection, subresource, name = '' } = target;
+    const who = write.who ?? '';
+    this.writes.push({ who, verb, collection, subresource, name, isDone });
   }
 
   #note(collection: string, entry: Entry): void {
@@ -348,15 +451,20 @@ export class FakeApi {
     for (const watcher of this.#watchers) {
       if (watcher.collection === collection) send(watcher, entry);
     }
+    const { before, after } = entry;
+    for (const listener of this.listeners) listener({ collection, before, after });
   }
 }
 
-type Write = FakeRequest & { readonly isDryRun: boolean; readonly query: URLSearchParams };
-
-export const goneStatus = {
-  ...{ kind: 'Status', code: 410, reason: 'Expired' },
-  message: 'too old resource version',
+type Change = {
+  readonly target: Target;
+  readonly before: Stored;
+  readonly draft: Stored;
+  readonly write: Write;
+  readonly sink: Sink;
 };
+
+type Write = FakeRequest & { readonly isDryRun: boolean; readonly query: URLSearchParams };
 
 /** What leaves a selection is deleted for who watches it. */
 function send({ namespace, query, sink }: Watcher, { before, after }: Entry): void {
@@ -372,59 +480,7 @@ function send({ namespace, query, sink }: Watcher, { before, after }: Entry): vo
   sink.write(`${JSON.stringify({ type, object: is ? after : gone })}\n`);
 }
 
-function matches(object: Stored, query: URLSearchParams, namespace?: string): boolean {
-  if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
-  const labels = object.metadata.labels ?? {};
-  const isLabelled = pairsOf(query.get('labelSelector')).every(([k, v]) => labels[k] === v);
-  return (
-    isLabelled && pairsOf(query.get('fieldSelector')).every(([k, v]) => fieldOf(object, k) === v)
-  );
-}
-
-function pairsOf(selector: string | null): readonly (readonly [string, string])[] {
-  const parts = (selector ?? '').split(',').filter((part) => part !== '');
-  return parts.map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']);
-}
-
-function fieldOf(object: Json, path: string): unknown {
-  let value: unknown = object;
-  for (const key of path.split('.')) value = (value as Json | undefined)?.[key];
-  return value;
-}
-
-function targetOf(path: string): Target | undefined {
-  const match = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+))?\/(.+)$/.exec(path);
-  if (match === null) return undefined;
-  const [, root, namespace, rest = ''] = match;
-  const [plural, name, subresource] = rest.split('/');
-  return { collection: `${root}/${plural}`, namespace, name, subresource };
-}
-
-function keyOf(place: {
-  collection?: string;
-  namespace?: string | undefined;
-  name?: string | undefined;
-}): string {
-  return `${place.collection ?? ''}|${place.namespace ?? ''}/${place.name ?? ''}`;
-}
-
 /** What a dry run makes has an identity, but no version. */
 function draftOf(object: Stored): object {
   return { ...object, metadata: { ...object.metadata, uid: 'dry' } };
-}
-
-export function reply(sink: Sink, status: number, value: unknown, text?: string): void {
-  sink.head(status);
-  sink.write(text ?? JSON.stringify(value));
-  sink.end();
-}
-
-export function fail(
-  sink: Sink,
-  code: number,
-  reason: string,
-  message: string,
-  details?: Json,
-): void {
-  reply(sink, code, { kind: 'Status', status: 'Failure', code, reason, message, details });
 }
