@@ -1,3 +1,8 @@
+import { clusterFailures } from './cluster-failures.ts';
+import { type FailureRow, row } from './failure-row.ts';
+
+export type { FailureRow, Fault, GrpcStatus, Retry } from './failure-row.ts';
+
 /**
  * Every way something can be refused or fail, in one closed table.
  *
@@ -380,56 +385,6 @@ export const failures = {
   ),
   FileFailed: row('INTERNAL', 'backoff', 'system', 'Look at the file system of the node.'),
 
-  // What a claim needs of the cluster is not there, or is not as it must be.
-  StorageClassMissing: row(
-    'FAILED_PRECONDITION',
-    'after-change',
-    'administrator',
-    'Create the StorageClass, or make a new claim that names an existing one.',
-  ),
-  ClaimUnsupported: row(
-    'INVALID_ARGUMENT',
-    'never',
-    'user',
-    'Make a new claim without the named field.',
-  ),
-  SourceNotReady: row(
-    'UNAVAILABLE',
-    'backoff',
-    'user',
-    'Nothing, if the source is being made: the claim is tried again by itself.',
-  ),
-  SourceUnusable: row(
-    'FAILED_PRECONDITION',
-    'after-change',
-    'user',
-    'Make a new claim with another source, or correct what is named.',
-  ),
-  SnapshotsNotInstalled: row(
-    'FAILED_PRECONDITION',
-    'after-change',
-    'administrator',
-    'Install the snapshot CRDs and a snapshot-controller.',
-  ),
-  DriverNotOnNode: row(
-    'UNAVAILABLE',
-    'backoff',
-    'administrator',
-    'Look whether the agent runs there and kubelet has registered the driver.',
-  ),
-  NoNodeAllowed: row(
-    'RESOURCE_EXHAUSTED',
-    'after-change',
-    'administrator',
-    'Correct allowedTopologies of the StorageClass, or label a node.',
-  ),
-  NodeSilent: row(
-    'UNAVAILABLE',
-    'backoff',
-    'administrator',
-    'Look at the node and its agent: the work goes on by itself when they answer.',
-  ),
-
   // The host or LVM answered no.
   LvmLocked: row('UNAVAILABLE', 'backoff', 'system', 'Another LVM command is running; wait.'),
   LvmRejectedOption: row(
@@ -464,31 +419,11 @@ export const failures = {
     'Name a short path in a directory that only root can write.',
   ),
   Cancelled: row('CANCELLED', 'backoff', 'user', 'The caller went away; ask again.'),
+
+  ...clusterFailures,
 } as const satisfies Record<string, FailureRow>;
 
 export type FailureCode = keyof typeof failures;
-
-export type GrpcStatus =
-  | 'CANCELLED'
-  | 'INVALID_ARGUMENT'
-  | 'NOT_FOUND'
-  | 'ALREADY_EXISTS'
-  | 'RESOURCE_EXHAUSTED'
-  | 'FAILED_PRECONDITION'
-  | 'ABORTED'
-  | 'OUT_OF_RANGE'
-  | 'INTERNAL'
-  | 'UNAVAILABLE';
-
-export type Retry = 'backoff' | 'after-change' | 'never';
-export type Fault = 'user' | 'administrator' | 'system';
-
-export type FailureRow = {
-  readonly grpc: GrpcStatus;
-  readonly retry: Retry;
-  readonly fault: Fault;
-  readonly hint: string;
-};
 
 /** A decision against doing something: a normal answer, returned by pure code, never thrown. */
 export type Blocked = {
@@ -510,8 +445,4 @@ export class OperationError extends Error {
     super(message, options);
     this.code = code;
   }
-}
-
-function row(grpc: GrpcStatus, retry: Retry, fault: Fault, hint: string): FailureRow {
-  return { grpc, retry, fault, hint };
 }

@@ -1,0 +1,54 @@
+import { type FailureRow, row } from './failure-row.ts';
+
+/** The rows of `failures` that only a cluster has. */
+export const clusterFailures = {
+  // What a claim needs of the cluster is not there, or is not as it must be.
+  StorageClassMissing: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Create the StorageClass, or make a new claim that names an existing one.',
+  ),
+  ClaimUnsupported: row(
+    'INVALID_ARGUMENT',
+    'never',
+    'user',
+    'Make a new claim without the named field.',
+  ),
+  SourceNotReady: row(
+    'UNAVAILABLE',
+    'backoff',
+    'user',
+    'Wait if the source is being made: the claim is tried again by itself.',
+  ),
+  SourceUnusable: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'user',
+    'Make a new claim with another source, or correct what is named.',
+  ),
+  SnapshotsNotInstalled: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Install the snapshot CRDs and a snapshot-controller.',
+  ),
+  DriverNotOnNode: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'Look whether the agent runs there and kubelet has registered the driver.',
+  ),
+  NoNodeAllowed: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'administrator',
+    'Correct allowedTopologies of the StorageClass, or label a node.',
+  ),
+  NodeSilent: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'Look at the node and its agent: the work goes on by itself when they answer.',
+  ),
+} as const satisfies Record<string, FailureRow>;
