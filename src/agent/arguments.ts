@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { OperationError } from '../base/failures.ts';
+import { show } from '../base/show.ts';
 
 export const usage = `quarry standalone: the CSI driver on this host, without a cluster
 
@@ -16,6 +18,22 @@ Other spellings of --state-dir and --csi-socket are --state and --socket.
 `;
 
 export type StandaloneArguments = ReturnType<typeof standaloneArguments>;
+
+/** What parses and still cannot be used is told with what to write instead. */
+export function checkArguments(values: StandaloneArguments): void {
+  const refuse = (flag: keyof StandaloneArguments, remedy: string) => {
+    const message = `--${flag} is ${show(values[flag])}: ${remedy}`;
+    throw new OperationError('InvalidConfiguration', message);
+  };
+  if (!values['csi-socket'].startsWith('/')) refuse('csi-socket', 'write an absolute path');
+  // CSI's own rule.
+  if (!/^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/.test(values['driver-name'])) {
+    refuse('driver-name', 'write a domain name of at most 63 characters, such as topolvm.io');
+  }
+  if (!/^[^\p{C}\s/]+$/u.test(values['node-id'])) {
+    refuse('node-id', 'write the name of this node, without spaces or slashes');
+  }
+}
 
 export function standaloneArguments(argv: readonly string[]) {
   const { kept, ignored } = withoutOldFlags(argv);

@@ -9,6 +9,7 @@ import test, { type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hostOf, sampleVg } from '../../test/samples/observed.ts';
 import { reportText } from '../../test/samples/report-text.ts';
+import { show } from '../base/show.ts';
 import { runStandalone } from './command.ts';
 
 async function directory(t: TestContext): Promise<string> {
@@ -67,6 +68,32 @@ test('an address that is none ends with 2', async (t) => {
   const { code, warned } = await run([...(await flags(t, good)), '--metrics-address', 'x']);
   assert.equal(code, 2);
   assert.match(warned, /--metrics-address is x/);
+});
+
+for (const [flag, value] of [
+  ['--csi-socket', 'csi.sock'],
+  ['--driver-name', '../x'],
+  ['--driver-name', ''],
+  ['--node-id', ''],
+  ['--node-id', 'a b'],
+] as const) {
+  test(`${flag} ${show(value)} ends with 2`, async (t) => {
+    const { code, warned } = await run([...(await flags(t, good)), flag, value]);
+    assert.equal(code, 2);
+    assert.ok(warned.startsWith(`quarry: InvalidConfiguration: ${flag} is ${show(value)}: `));
+  });
+}
+
+test('a device mapper that does not answer ends with 75, and with what to do', async (t) => {
+  const bin = await directory(t);
+  const script = '#!/bin/sh\necho "/dev/mapper/control: open failed: No such device" >&2\nexit 1\n';
+  await writeFile(join(bin, 'dmsetup'), script, { mode: 0o755 });
+  const { code, warned } = await run(await flags(t, good), `${bin}:/bin:/usr/bin`);
+  assert.equal(code, 75);
+  assert.match(
+    warned,
+    /^quarry: DeviceMapperMissing: dmsetup .*No such device\nquarry: .*modprobe/,
+  );
 });
 
 test('a program that is not installed ends with 1', async (t) => {

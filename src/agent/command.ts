@@ -1,5 +1,10 @@
 import { failures, OperationError } from '../base/failures.ts';
-import { type StandaloneArguments, standaloneArguments, usage } from './arguments.ts';
+import {
+  checkArguments,
+  type StandaloneArguments,
+  standaloneArguments,
+  usage,
+} from './arguments.ts';
 import { startStandalone } from './standalone.ts';
 
 export type Environment = {
@@ -38,6 +43,7 @@ export async function runStandalone(
 }
 
 async function serve(values: StandaloneArguments, environment: Environment): Promise<number> {
+  checkArguments(values);
   const log = (event: object) => environment.print(toLine(event));
   for (const flag of values.ignored) {
     log({ level: 'warn', message: `${flag} is ignored: lvmd has no such flag any more` });

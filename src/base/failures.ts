@@ -399,6 +399,12 @@ export const failures = {
     'administrator',
     'Install the named program.',
   ),
+  DeviceMapperMissing: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'Load it with `modprobe dm_mod`; a container needs the /dev of its host, and to be privileged.',
+  ),
   CommandFailed: row('INTERNAL', 'backoff', 'system', 'Read the message and the node log.'),
   CommandTimedOut: row('UNAVAILABLE', 'backoff', 'system', 'The disk may be slow or hung.'),
   CommandKilled: row('UNAVAILABLE', 'backoff', 'system', 'Somebody or the kernel ended it.'),

@@ -31,6 +31,35 @@ const codes: readonly (readonly [string, readonly string[], number, RegExp])[] =
   ['a flag that is none', ['plan', '--fil', 'x'], 2, /--fil/],
   ['a node file that is missing', ['plan', '--file', '/nowhere/n.yaml'], 2, /is missing: write it/],
   ['a group that is not known', ['forget', 'vg'], 2, /no volume group vg is known/],
+  ['a size of nothing', ['volume', 'create', 'a', '--size', '0'], 2, /--size is "0": .*10Gi/],
+  ['a size below 0', ['volume', 'expand', 'a', '--size=-1Gi'], 2, /--size is "-1Gi": .*10Gi/],
+  ['a size of half', ['volume', 'create', 'a', '--size', '1,5Gi'], 2, /--size is "1,5Gi": .*10Gi/],
+  [
+    'a unit that is none',
+    ['volume', 'create', 'a', '--size', '10GB'],
+    2,
+    /--size is "10GB": .*10Gi/,
+  ],
+  ['a size for nothing', ['volume', 'clone', 'a', 'b', '--size', ''], 2, /--size is "": .*10Gi/],
+  [
+    'a name that is a path',
+    ['volume', 'create', '../x', '--size', '1Gi'],
+    2,
+    /NAME is "\.\.\/x": /,
+  ],
+  ['a name of dots', ['volume', 'snapshot', '..', 'db'], 2, /NAME is "\.\.": /],
+  ['a name of nothing', ['volume', 'clone', '', 'db'], 2, /NAME is "": /],
+  ['a name with a line in it', ['volume', 'snapshot', 'a\nb', 'db'], 2, /NAME is "a\\nb": /],
+  ['a name that is too long', ['volume', 'snapshot', 'é'.repeat(65), 'db'], 2, /at most 128 bytes/],
+  ['a name of nothing to delete', ['volume', 'delete', ''], 2, /NAME is "": /],
+  ['a relative path', ['volume', 'publish', 'a', 'mnt/a'], 2, /PATH is "mnt\/a": .*absolute/],
+  ['a word too many', ['volume', 'delete', 'a', 'b'], 2, /delete takes no "b"/],
+  [
+    'a relative socket',
+    ['volume', 'list', '--csi-socket', 's'],
+    2,
+    /--csi-socket is "s": .*absolute/,
+  ],
   ['a missing driver', ['volume', 'list', '--csi-socket', '/nowhere/s'], 75, /nothing answers/],
 ];
 
@@ -48,6 +77,41 @@ test('what only a change can mend ends with code 1', async (t) => {
   const told = await run('status', '--file', file, '--state-dir', await directory(t));
   assert.match(told.text, /^quarry: CommandNotFound: lvm cannot be started/m);
   assert.equal(told.code, 1);
+});
+
+test('what is wrong in a node file is told with its line', async (t) => {
+  const file = join(await directory(t), 'node.yaml');
+  const lines = [
+    'volumeGroups:',
+    '  - name: data',
+    '    devices: any',
+    'deviceClasses:',
+    '  - name: thin',
+    '    volumeGroup: data',
+    '    thin: {poolName: pool,',
+    '      sizePercent: 4, overprovisionRatio: 2}',
+    '  - name: a b',
+    '    volumeGroup: nowhere',
+    '    spear: 1Gi',
+    'deviceclasses: []',
+    '',
+  ];
+  await writeFile(file, lines.join('\n'));
+  const told = await run('plan', '--file', file, '--state-dir', await directory(t));
+  assert.equal(told.code, 2);
+  const at = (line: number, field: string) => `node.yaml:${line}: ${field} is `;
+  for (const place of [
+    at(8, 'deviceClasses[0].thin.sizePercent'),
+    at(9, 'deviceClasses[1].name'),
+    at(10, 'deviceClasses[1].volumeGroup'),
+    at(11, 'deviceClasses[1].spear'),
+    at(12, 'deviceclasses'),
+  ]) {
+    assert.ok(told.text.includes(place), `${place}\n${told.text}`);
+  }
+  await writeFile(file, 'volumeGroups:\n  - devices: any\n');
+  const missing = await run('plan', '--file', file, '--state-dir', await directory(t));
+  assert.match(missing.text, /node\.yaml:2: volumeGroups\[0\]\.name is missing/);
 });
 
 test('each flag goes by both its names', async (t) => {

@@ -1,7 +1,6 @@
-import { parseQuantity } from '../api/quantity.ts';
 import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
-import { showBytes } from '../base/show.ts';
+import { show, showBytes } from '../base/show.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { pendingTag } from '../core/tags.ts';
@@ -19,6 +18,7 @@ import type { PartialOf } from '../csi/service.ts';
 import type { Status } from '../csi/status.ts';
 import { parseMountLines } from '../lvm/mounts.ts';
 import { type Environment, exitCodes, UsageError } from './context.ts';
+import { absolutePath, givenSize, knownName, newName } from './given.ts';
 import { table } from './table.ts';
 
 export type VolumeFlags = {
@@ -42,7 +42,7 @@ export async function volume(
   flags: VolumeFlags,
   args: readonly string[],
 ): Promise<number> {
-  const client = new SocketClient(flags.socket);
+  const client = new SocketClient(absolutePath('--csi-socket', flags.socket));
   try {
     return await new VolumeCommands(client, environment, flags).run(args);
   } catch (error) {
@@ -96,32 +96,34 @@ class VolumeCommands {
   }
 
   /** What is wrong with the call itself is told before anybody is asked. */
-  #workOf([verb, name, other]: readonly string[]): () => Promise<void> {
+  #workOf([verb, name, other, ...more]: readonly string[]): () => Promise<void> {
+    refuseMore(verb, [name, other, ...more]);
     switch (verb) {
       case 'list':
         return () => this.#list();
       case 'create':
-        return this.#creation(needed(name, 'a name'), undefined);
+        return this.#creation(newName(name), undefined);
       case 'clone':
-        return this.#creation(needed(name, 'a name'), needed(other, 'a source'));
+        return this.#creation(newName(name), sourceName(other));
       case 'expand':
-        return this.#expansion(needed(name, 'a name'));
+        return this.#expansion(knownName(name));
       case 'snapshot': {
-        const source = needed(other, 'a source volume');
-        return () => this.#snapshot(needed(name, 'a name'), source);
+        const [made, source] = [newName(name), sourceName(other)];
+        return () => this.#snapshot(made, source);
       }
       case 'delete': {
-        const what = needed(name, 'a name');
+        const what = knownName(name);
         return () => this.#delete(what);
       }
       case 'publish':
       case 'unpublish': {
-        const path = needed(other, 'a path');
-        const what = needed(name, 'a name');
+        const [what, path] = [knownName(name), absolutePath('PATH', other)];
         return () => (verb === 'publish' ? this.#publish(what, path) : this.#unpublish(what, path));
       }
       default:
-        throw new UsageError(`volume knows ${verbs.join(', ')}; not ${verb ?? 'nothing'}`);
+        throw new UsageError(
+          `volume knows ${[...words.keys()].join(', ')}; not ${verb ?? 'nothing'}`,
+        );
     }
   }
 
@@ -184,7 +186,7 @@ class VolumeCommands {
 
   #creation(name: string, source: string | undefined): () => Promise<void> {
     const { size } = this.#flags;
-    const asked = size === undefined && source !== undefined ? undefined : this.#size();
+    const asked = size === undefined && source !== undefined ? undefined : givenSize(size);
     return () => this.#create(name, source, asked);
   }
 
@@ -204,7 +206,7 @@ class VolumeCommands {
   }
 
   #expansion(name: string): () => Promise<void> {
-    const requiredBytes = this.#size();
+    const requiredBytes = givenSize(this.#flags.size);
     return () => this.#expand(name, requiredBytes);
   }
 
@@ -340,14 +342,6 @@ class VolumeCommands {
     return { accessType, accessMode: { mode: Mode.SINGLE_NODE_WRITER } };
   }
 
-  #size(): bigint {
-    const { size } = this.#flags;
-    if (size === undefined) throw new UsageError('say how large it shall be: --size 10Gi');
-    const parsed = parseQuantity(size);
-    if (typeof parsed === 'bigint') return parsed;
-    throw new OperationError(parsed.code, parsed.message);
-  }
-
   #print(text: string): void {
     this.#environment.print(text);
   }
@@ -355,9 +349,12 @@ class VolumeCommands {
 
 type Methods = (typeof ControllerDefinition)['methods'];
 
-const verbs = [
-  ...['list', 'create', 'expand', 'delete', 'snapshot', 'clone', 'publish', 'unpublish'],
-];
+/** What can be said to `quarry volume`, and with how many words. */
+const words: ReadonlyMap<string, number> = new Map([
+  ...([['list', 0]] as const),
+  ...(['create', 'expand', 'delete'] as const).map((verb) => [verb, 1] as const),
+  ...(['snapshot', 'clone', 'publish', 'unpublish'] as const).map((verb) => [verb, 2] as const),
+]);
 
 function isPending(record: VolumeRecord | undefined): boolean {
   return record?.lv.tags.includes(pendingTag) ?? false;
@@ -372,7 +369,13 @@ function answer<T>(result: Result<T>): T {
   throw new CallFailed(result.code, result.message);
 }
 
-function needed(value: string | undefined, what: string): string {
-  if (value === undefined) throw new UsageError(`${what} is missing`);
-  return value;
+function refuseMore(verb: string | undefined, given: readonly (string | undefined)[]): void {
+  const most = words.get(verb ?? '');
+  const more = most === undefined ? undefined : given[most];
+  if (more !== undefined) throw new UsageError(`volume ${verb} takes no ${show(more)}`);
+}
+
+function sourceName(source: string | undefined): string {
+  if (source === undefined) throw new UsageError('a source is missing');
+  return knownName(source);
 }

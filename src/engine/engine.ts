@@ -5,9 +5,7 @@ import { show } from '../base/show.ts';
 import type { ObservedHost, ObservedNode } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { parseDevices } from '../lvm/dmsetup.ts';
-import { lookMapped } from '../lvm/looks.ts';
-import { asOperationError, execute, read, resumeSuspended } from './execute.ts';
+import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
@@ -110,9 +108,8 @@ export class Engine {
   }
 
   async #suspended(): Promise<readonly string[]> {
-    const { stdout } = await read(this.#tools.host, lookMapped);
-    const suspended = parseDevices(stdout).filter(({ isSuspended }) => isSuspended);
-    return suspended.map(({ name }) => name);
+    const devices = await allMappedDevices(this.#tools.host);
+    return devices.filter(({ isSuspended }) => isSuspended).map(({ name }) => name);
   }
 
   /** A failed step is judged by the next look: what is true counts, not an exit code. */

@@ -88,8 +88,18 @@ export async function resumeSuspended(
 
 /** What the kernel has of a group. */
 export async function mappedDevices(host: Host, vgUuid: string): Promise<readonly MappedDevice[]> {
-  const devices = parseDevices((await read(host, lookMapped)).stdout);
-  return devices.filter((device) => isInVg(device, vgUuid));
+  return (await allMappedDevices(host)).filter((device) => isInVg(device, vgUuid));
+}
+
+/** dmsetup asks the kernel and nobody else: if it fails here, there is nobody to ask. */
+export async function allMappedDevices(host: Host): Promise<readonly MappedDevice[]> {
+  try {
+    return parseDevices((await read(host, lookMapped)).stdout);
+  } catch (error) {
+    const failure = asOperationError(error);
+    if (failure.code !== 'CommandFailed') throw failure;
+    throw new OperationError('DeviceMapperMissing', failure.message, { cause: failure });
+  }
 }
 
 async function resume(host: Host, name: string, subject: Subject, trace: Trace): Promise<void> {

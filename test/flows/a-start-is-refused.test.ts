@@ -64,7 +64,7 @@ test('with a good file what the host lacks is the failure', async (t) => {
   scene.lacks = ['dmsetup'];
   await scene.write(scene.config(thick));
   await assert.rejects(scene.start(), {
-    code: 'CommandFailed',
+    code: 'DeviceMapperMissing',
     message: /^dmsetup .*device-mapper/,
   });
   await assert.rejects(scene.start(), (error: Error) => !error.message.includes('lvmd.yaml'));
@@ -78,7 +78,7 @@ test('where volumes are served a bad file is told, but the host decides about th
   await scene.write('device-classes: [');
   scene.lacks = ['dmsetup', 'lvm'];
   await assert.rejects(scene.start(), {
-    code: 'CommandFailed',
+    code: 'DeviceMapperMissing',
     message: /lvmd\.yaml:\d+: .*\n {2}this host cannot be used either: .*device-mapper/,
   });
   scene.lacks = [];
