@@ -139,6 +139,12 @@ export const failures = {
     'administrator',
     'Bring its devices back. `quarry forget GROUP` gives it up: the next apply makes a new one.',
   ),
+  VolumeGroupRenamed: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Give it its old name back with vgrename, or write its new name in the configuration.',
+  ),
   VolumeGroupNotServed: row(
     'FAILED_PRECONDITION',
     'after-change',

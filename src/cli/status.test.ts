@@ -3,11 +3,40 @@ import test from 'node:test';
 import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
 import { decodeNodeFile } from '../api/node-file/decode.ts';
 import { desiredNode } from '../core/node.ts';
-import { volumeTable } from './status.ts';
+import { classTable, volumeTable } from './status.ts';
 
 const decoded = decodeNodeFile({ volumeGroups: [{ name: 'vg1', devices: 'any' }] });
 assert.ok(decoded.kind === 'node');
 const node = desiredNode(decoded.spec);
+
+test('a class that can give nothing says why', () => {
+  const classes = decodeNodeFile({
+    volumeGroups: [
+      { name: 'vg1', devices: 'any' },
+      { name: 'vg2', managed: false },
+    ],
+    deviceClasses: [
+      { name: 'plain', volumeGroup: 'vg1' },
+      { name: 'wide', volumeGroup: 'vg1', striped: { stripes: 3 } },
+      { name: 'far', volumeGroup: 'vg2' },
+      { name: 'thin', volumeGroup: 'vg1', thin: { poolName: 'pool', overprovisionRatio: 2 } },
+    ],
+  });
+  assert.ok(classes.kind === 'node');
+  const host = hostOf(sampleVg({ name: 'vg1', lvs: [] }));
+  const lines = classTable(desiredNode(classes.spec), host).split('\n');
+  const [head = '', ...rows] = lines.map((line) => line.split(/ {2,}/));
+  assert.deepEqual(head[4], 'REASON');
+  assert.deepEqual(
+    rows.map((row) => [row[0], row[2] === '0 B' || row[2] === '-', row[4] ?? '']),
+    [
+      ['plain', false, ''],
+      ['wide', true, 'LayoutNeedsDevices: striped needs 3 devices but vg1 has 1'],
+      ['far', true, 'VolumeGroupMissing: there is no volume group vg2 on this node'],
+      ['thin', true, 'ThinPoolMissing: there is no thin pool vg1/pool'],
+    ],
+  );
+});
 
 test('volumes of the driver are shown with their names, sources and marks', () => {
   const lvs = [

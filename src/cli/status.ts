@@ -11,6 +11,7 @@ import {
 } from '../core/observed.ts';
 import { copyingTag, isOurs, pendingTag, readTag } from '../core/tags.ts';
 import { thinPoolStatus } from '../core/thin-pool/status.ts';
+import { emptyReason } from '../core/volume/plan.ts';
 import { volumeGroupStatus } from '../core/volume-group/status.ts';
 import { observeNode } from '../engine/look.ts';
 import type { Context } from './context.ts';
@@ -59,14 +60,17 @@ function poolTable(pools: readonly ReturnType<typeof thinPoolStatus>[]): string 
   );
 }
 
-function classTable(desired: DesiredNode, host: ObservedHost): string {
+export function classTable(desired: DesiredNode, host: ObservedHost): string {
   const rows = desired.deviceClasses.map((entry) => {
     const vg = findVg(host, entry.vg);
     const capacity = vg === undefined ? undefined : capacityOf(entry, vg);
     const name = entry.isDefault ? `${entry.name} (default)` : entry.name;
-    return [name, entry.layout.kind, size(capacity?.availableBytes), size(capacity?.largestBytes)];
+    const sizes = [size(capacity?.availableBytes), size(capacity?.largestBytes)];
+    const empty = emptyReason(entry, host);
+    const reason = empty === undefined ? '' : `${empty.code}: ${empty.message}`;
+    return [name, entry.layout.kind, ...sizes, reason];
   });
-  return table(['CLASS', 'LAYOUT', 'AVAILABLE', 'LARGEST VOLUME'], rows);
+  return table(['CLASS', 'LAYOUT', 'AVAILABLE', 'LARGEST VOLUME', 'REASON'], rows);
 }
 
 /** The driver's volumes are called by UUIDs: what somebody named them stands beside. */

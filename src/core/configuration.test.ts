@@ -67,6 +67,15 @@ const noVg3 =
   'lvmd.yaml:3: device-classes[1].volume-group is "vg3": there is no such volume group on this ' +
   'node: create it with `vgcreate vg3 DEVICE`, or name one that is here: vg1 and vg2';
 
+test('a class whose layout needs more devices than its group has makes nothing new, and says why', () => {
+  const options = '["--type=striped", "--stripes=3"]';
+  const text = `device-classes: [{name: wide, volume-group: vg1, lvcreate-options: ${options}}]\n`;
+  const decision = decide(text, both);
+  assert.ok(decision.kind === 'serve');
+  const reason = 'striped needs 3 devices but vg1 has 1';
+  assert.deepEqual(decision.refused, [{ name: 'wide', reason }]);
+});
+
 test('a good file is in force', () => {
   assert.deepEqual(told(decide(classes('a vg1', 'b vg2'), both)), {
     ...{ source: 'file', classes: ['a vg1', 'b vg2'], refused: [], problems: [] },

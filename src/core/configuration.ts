@@ -9,6 +9,7 @@ import { findLv, findVg, type ObservedHost, type ObservedLv } from './observed.t
 import type { ObservedMount } from './publication/observed.ts';
 import { isMountOf } from './publication/publishable.ts';
 import { isOurs, readTag } from './tags.ts';
+import { tooFewDevices } from './volume/plan.ts';
 
 /** A configuration that worked: what the file said, and classes it no longer has but still needs. */
 export type LastGood = {
@@ -247,7 +248,8 @@ function lackOf(deviceClass: DeviceClass, host: ObservedHost): string | undefine
   if (refusal !== undefined) return refusal;
   const vg = findVg(host, name);
   if (vg === undefined) return `there is no volume group ${name}`;
-  if (layout.kind !== 'thin' || findLv(vg, layout.pool)?.kind === 'thin-pool') return undefined;
+  if (layout.kind !== 'thin') return tooFewDevices(layout, vg)?.message;
+  if (findLv(vg, layout.pool)?.kind === 'thin-pool') return undefined;
   return `there is no thin pool ${name}/${layout.pool}`;
 }
 

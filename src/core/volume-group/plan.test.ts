@@ -87,6 +87,22 @@ const rows: readonly Row[] = [
     'VolumeGroupLost',
     /uuid-old .*another volume group now: uuid-vg1/,
   ],
+  [
+    'a group that was renamed is not lost',
+    desiredVgOf({ uuid: 'uuid-vg1' }),
+    nodeWith({ name: 'aside', uuid: 'uuid-vg1' }, [sdb, sdc]),
+    'VolumeGroupRenamed',
+    /^the volume group vg1 \(uuid-vg1\) was renamed to aside: `vgrename aside vg1`/,
+  ],
+  [
+    'a group that was renamed, and another took its name',
+    desiredVgOf({ uuid: 'uuid-old' }),
+    nodeOf([sdb, sdc], {
+      vgs: [sampleVg({ pvs: [member] }), sampleVg({ name: 'aside', uuid: 'uuid-old', pvs: [] })],
+    }),
+    'VolumeGroupRenamed',
+    /uuid-old\) was renamed to aside, and another group has its name: uuid-vg1/,
+  ],
   ['a group that is known rests', desiredVgOf({ uuid: 'uuid-vg1' }), nodeWith({}), 'rest'],
   [
     'a group that the devices file hides is not made again',

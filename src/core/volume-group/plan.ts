@@ -30,6 +30,11 @@ export function planVolumeGroup(
 function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
   const { name, uuid } = desired;
   if (uuid !== undefined) {
+    const renamed = renamedTo(desired, node);
+    if (renamed !== undefined) {
+      const remedy = `\`vgrename ${renamed} ${name}\` gives it its name back`;
+      return blocked('VolumeGroupRenamed', `${wasRenamed(desired, renamed)}: ${remedy}`);
+    }
     return blocked('VolumeGroupLost', `no device of the volume group ${name} (${uuid}) is here`);
   }
   const hidden = node.devices.find(({ label }) => label.kind === 'member' && label.vg === name);
@@ -65,6 +70,11 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     return mend ?? vg;
   }
   if (desired.uuid !== undefined && vg.uuid !== desired.uuid) {
+    const renamed = renamedTo(desired, node);
+    if (renamed !== undefined) {
+      const told = `${wasRenamed(desired, renamed)}, and another group has its name: ${vg.uuid}`;
+      return blocked('VolumeGroupRenamed', told);
+    }
     const message = `${vg.name} was ${desired.uuid} and is another volume group now: ${vg.uuid}`;
     return blocked('VolumeGroupLost', message);
   }
@@ -86,6 +96,15 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     devices: choice.chosen.map((device) => device.path),
     metadataBytes: bytes(limits.vgMetadataBytes),
   });
+}
+
+/** The name that the group we know has now, when it is another one. */
+function renamedTo({ name, uuid }: DesiredVg, node: ObservedNode): string | undefined {
+  return node.vgs.find((vg) => vg.uuid === uuid && vg.name !== name)?.name;
+}
+
+function wasRenamed({ name, uuid }: DesiredVg, renamed: string): string {
+  return `the volume group ${name} (${uuid}) was renamed to ${renamed}`;
 }
 
 /** What stands before taking devices. Nothing is wiped for a group that cannot come about yet. */

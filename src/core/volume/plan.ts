@@ -8,6 +8,7 @@ import {
   areaExtents,
   devicesMin,
   geometryOf,
+  type Layout,
   type LayoutKind,
   layouts,
   logicalExtents,
@@ -157,12 +158,8 @@ export function roomToCreate(
     return thinRoom(pool, sizeBytes, vg, 'InsufficientCapacity');
   }
   const geometry = geometryOf(layout);
-  const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
-  if (geometry === undefined || usable < devicesMin(layout)) {
-    const needs = devicesMin(layout);
-    const message = `${layout.kind} needs ${needs} devices but ${vg.name} has ${usable}`;
-    return blocked('LayoutNeedsDevices', message);
-  }
+  const few = tooFewDevices(layout, vg);
+  if (geometry === undefined || few !== undefined) return few;
   const most = times(mostExtents(geometry, vg, spareBytes), vg.extentSizeBytes);
   if (sizeBytes <= most) return undefined;
   const needs = areaExtents(geometry, sizeBytes / vg.extentSizeBytes);
@@ -171,6 +168,24 @@ export function roomToCreate(
     `(${showBytes(spareBytes)} kept spare), not ${showBytes(sizeBytes)}: ` +
     `${needs} extents on each of ${geometry.areas} device(s)`;
   return blocked('InsufficientCapacity', message);
+}
+
+/** Some layouts need devices, not only room. */
+export function tooFewDevices(layout: Layout, vg: ObservedVg): Blocked | undefined {
+  const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
+  const needs = devicesMin(layout);
+  if (layout.kind === 'thin' || usable >= needs) return undefined;
+  const message = `${layout.kind} needs ${needs} devices but ${vg.name} has ${usable}`;
+  return blocked('LayoutNeedsDevices', message);
+}
+
+/** Why a class can give no volume at all, not even the smallest. */
+export function emptyReason(deviceClass: DeviceClass, host: ObservedHost): Blocked | undefined {
+  const vg = usableVg(host, deviceClass.vg);
+  if (isBlocked(vg)) return vg;
+  const geometry = geometryOf(deviceClass.layout);
+  const extents = geometry === undefined ? 1n : logicalExtents(geometry, 1n);
+  return roomToCreate(deviceClass, times(extents, vg.extentSizeBytes), vg);
 }
 
 function thinRoom(
