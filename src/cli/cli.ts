@@ -25,11 +25,13 @@ const usage = `quarry: LVM storage on this host
   quarry volume create NAME --size 10Gi [--class CLASS] [--block]
   quarry volume expand NAME --size 20Gi
   quarry volume snapshot NAME SOURCE
+  quarry volume group-snapshot NAME VOLUME...
+                                      of all of them at one moment
   quarry volume clone NAME SOURCE [--size 20Gi] [--class CLASS]
                                       SOURCE: a volume, or the ID of a snapshot
   quarry volume publish NAME PATH [--fs ext4] [--block]
   quarry volume unpublish NAME PATH
-  quarry volume delete NAME           a snapshot by its ID, which list shows
+  quarry volume delete NAME           a snapshot or a group by its ID, which list shows
 
   quarry version                      the version, and nothing else; also --version
 

@@ -3,7 +3,12 @@ import test, { type TestContext } from 'node:test';
 import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
 import { serve } from '../../test/world/sockets.ts';
 import { OperationError } from '../base/failures.ts';
-import { ControllerDefinition, IdentityDefinition, NodeDefinition } from '../csi/generated/csi.ts';
+import {
+  ControllerDefinition,
+  GroupControllerDefinition,
+  IdentityDefinition,
+  NodeDefinition,
+} from '../csi/generated/csi.ts';
 import { type Handlers, service, unimplemented } from '../csi/service.ts';
 import { StatusError } from '../csi/status.ts';
 import { type VolumeFlags, volume } from './volume.ts';
@@ -67,7 +72,18 @@ async function driver(t: TestContext, given: Partial<Controller> = {}) {
     getPluginCapabilities: unimplemented,
     probe: unimplemented,
   });
+  const groupSnapshot = {
+    ...{ groupSnapshotId: 'id-g', creationTime: undefined, readyToUse: true },
+    snapshots: [snapshot],
+  };
+  const groups = service(GroupControllerDefinition, {
+    groupControllerGetCapabilities: unimplemented,
+    getVolumeGroupSnapshot: unimplemented,
+    createVolumeGroupSnapshot: note('group', { groupSnapshot }),
+    deleteVolumeGroupSnapshot: note('delete-group', {}),
+  } as Handlers<typeof GroupControllerDefinition>);
   const services = [
+    groups,
     identity,
     service(ControllerDefinition, controller),
     service(NodeDefinition, node),
@@ -171,9 +187,40 @@ test('volumes are named by name or id, snapshots by id', async (t) => {
   assert.deepEqual(requestOf(asked)['targetPath'], '/mnt/db');
 });
 
+const member = { ...snapshot, snapshotId: 'id-m', groupSnapshotId: 'id-g' };
+const withMember = {
+  listSnapshots: () =>
+    Promise.resolve({ entries: [{ snapshot }, { snapshot: member }], nextToken: '' }),
+};
+
+test('a group snapshot is taken of volumes by name or id, and deleted by its id', async (t) => {
+  const { socket, asked } = await driver(t, withMember);
+  const { code, text } = await run(socket, 'group-snapshot monday db id-7');
+  assert.deepEqual([code, text], [0, 'group snapshot monday of db and id-7 (id-g): id-2']);
+  const { name, sourceVolumeIds } = requestOf(asked);
+  assert.deepEqual([name, sourceVolumeIds], ['monday', ['id-1', 'id-7']]);
+  assert.equal((await run(socket, 'delete id-g')).text, 'deleted id-g');
+  assert.equal(asked.at(-1)?.[0], 'delete-group');
+  assert.equal(requestOf(asked)['groupSnapshotId'], 'id-g');
+});
+
+test('list shows a group, and which snapshots are in it', async (t) => {
+  const { socket } = await driver(t, withMember);
+  const tags = ['quarry', 'quarry.role=snapshot', 'quarry.group=id-g', 'quarry.group-name=monday'];
+  const lvs = [sampleLv({ name: 'id-m', tags })];
+  const look = () => Promise.resolve(hostOf(sampleVg({ lvs })));
+  const { text } = await run(socket, 'list', { look });
+  assert.match(text, /^monday +group +- +- +- +id-g +1 snapshot$/m);
+  assert.match(text, /^- +snapshot +- +1 GiB +id-1 +id-m +ready, in the group id-g \(monday\)$/m);
+  assert.match(text, / id-2 +ready$/m);
+  assert.match((await run(socket, 'list')).text, /^- +group +- +- +- +id-g +1 snapshot$/m);
+});
+
 const refusals: readonly (readonly [string, string, RegExp])[] = [
   ['a verb that is none', 'destroy db', /volume knows list, create/],
   ['a missing name', 'create', /a name is missing/],
+  ['a group of nothing', 'group-snapshot g', /name the volumes/],
+  ['a group of one volume twice', 'group-snapshot g db db', /"db" is named twice/],
   ['a missing size', 'create db', /--size 10Gi/],
 ];
 

@@ -1,17 +1,16 @@
-import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
-import { show, showBytes } from '../base/show.ts';
+import { show, showList } from '../base/show.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import type { ObservedHost } from '../core/observed.ts';
-import { pendingTag } from '../core/tags.ts';
 import { type Patience, type Result, SocketClient } from '../csi/client.ts';
 import {
   ControllerDefinition,
+  GroupControllerDefinition,
   IdentityDefinition,
-  type ListSnapshotsResponse_Entry,
   type ListVolumesResponse_Entry,
   VolumeCapability_AccessMode_Mode as Mode,
   NodeDefinition,
+  type Snapshot,
 } from '../csi/generated/csi.ts';
 import { missingGroupsKey } from '../csi/identity.ts';
 import type { PartialOf } from '../csi/service.ts';
@@ -19,7 +18,7 @@ import type { Status } from '../csi/status.ts';
 import { parseMountLines } from '../lvm/mounts.ts';
 import { type Environment, exitCodes, UsageError } from './context.ts';
 import { absolutePath, givenSize, knownName, newName } from './given.ts';
-import { table } from './table.ts';
+import { type Listed, showSize, volumeTable } from './volume-rows.ts';
 
 export type VolumeFlags = {
   readonly socket: string;
@@ -111,6 +110,10 @@ class VolumeCommands {
         const [made, source] = [newName(name), sourceName(other)];
         return () => this.#snapshot(made, source);
       }
+      case 'group-snapshot': {
+        const [made, volumes] = [newName(name), memberNames([other, ...more])];
+        return () => this.#groupSnapshot(made, volumes);
+      }
       case 'delete': {
         const what = knownName(name);
         return () => this.#delete(what);
@@ -128,34 +131,10 @@ class VolumeCommands {
   }
 
   async #list(): Promise<void> {
-    const volumes = await this.#volumes();
-    const snapshots = await this.#snapshots();
+    const [volumes, snapshots] = [await this.#volumes(), await this.#snapshots()];
+    const contextOf: Listed['contextOf'] = (volume, key) => this.#contextOf(volume, key);
     const records = await this.#records();
-    const named = (id: string) => {
-      const name = records.get(id)?.name;
-      return name === undefined ? id : `${id} (${name})`;
-    };
-    const rows = [
-      ...volumes.map(({ volume, status }) => {
-        const source = Object.values(volume?.contentSource?.type?.value ?? {}).join('');
-        const id = volume?.volumeId ?? '';
-        const { message = '' } = status?.volumeCondition ?? {};
-        const kind = [this.#contextOf(volume, 'name'), 'volume'];
-        const size = showSize(volume?.capacityBytes ?? 0n);
-        const cells = [...kind, this.#contextOf(volume, 'device-class'), size, named(source), id];
-        return [...cells, isPending(records.get(id)) ? `${message}, not yet published` : message];
-      }),
-      ...snapshots.map(({ snapshot }) => {
-        const { snapshotId: id = '', sourceVolumeId: source = '' } = snapshot ?? {};
-        const record = records.get(id);
-        const size = showSize(snapshot?.sizeBytes ?? 0n);
-        const cells = [record?.name, 'snapshot', record?.className, size, named(source), id];
-        return [...cells, snapshot?.readyToUse === true ? 'ready' : 'overflowed'];
-      }),
-    ];
-    const head = ['NAME', 'KIND', 'CLASS', 'SIZE', 'SOURCE', 'ID', 'CONDITION'];
-    const filled = rows.map((row) => row.map((cell) => cell || '-'));
-    this.#print(table(head, filled));
+    this.#print(volumeTable({ volumes, snapshots, records, contextOf }));
     await this.#tellMissingGroups();
   }
 
@@ -246,11 +225,25 @@ class VolumeCommands {
     this.#print(`snapshot ${name} of ${source} (${showSize(snapshot?.sizeBytes ?? 0n)}, ${id})`);
   }
 
-  /** By name, or by id: snapshots are known to the driver by their ids. */
+  async #groupSnapshot(name: string, volumes: readonly string[]): Promise<void> {
+    const sourceVolumeIds: string[] = [];
+    for (const volume of volumes) sourceVolumeIds.push(await this.#volumeId(volume));
+    const { groupSnapshot } = await this.#groups('createVolumeGroupSnapshot', {
+      name,
+      sourceVolumeIds,
+    });
+    const { groupSnapshotId: id = '', snapshots = [] } = groupSnapshot ?? {};
+    const members = showList(snapshots.map(({ snapshotId }) => snapshotId));
+    this.#print(`group snapshot ${name} of ${showList(volumes)} (${id}): ${members}`);
+  }
+
+  /** By name, or by id: snapshots and groups of them are known to the driver by their ids. */
   async #delete(name: string): Promise<void> {
-    const snapshot = (await this.#snapshots()).find((entry) => entry.snapshot?.snapshotId === name);
-    if (snapshot !== undefined) {
+    const snapshots = await this.#snapshots();
+    if (snapshots.some(({ snapshotId }) => snapshotId === name)) {
       await this.#controller('deleteSnapshot', { snapshotId: name });
+    } else if (snapshots.some(({ groupSnapshotId }) => groupSnapshotId === name)) {
+      await this.#groups('deleteVolumeGroupSnapshot', { groupSnapshotId: name });
     } else {
       const found = await this.#find(name);
       // What is not listed may be in a group that is away: only the driver says that it is gone.
@@ -281,8 +274,9 @@ class VolumeCommands {
     return (await this.#controller('listVolumes', {})).entries;
   }
 
-  async #snapshots(): Promise<readonly ListSnapshotsResponse_Entry[]> {
-    return (await this.#controller('listSnapshots', {})).entries;
+  async #snapshots(): Promise<readonly Snapshot[]> {
+    const { entries } = await this.#controller('listSnapshots', {});
+    return entries.flatMap(({ snapshot }) => snapshot ?? []);
   }
 
   async #find(name: string): Promise<ListVolumesResponse_Entry | undefined> {
@@ -304,8 +298,7 @@ class VolumeCommands {
       const className = this.#contextOf(found, 'device-class');
       return { type, className, sizeBytes: found.capacityBytes };
     }
-    const entries = await this.#snapshots();
-    const snapshot = entries.find((entry) => entry.snapshot?.snapshotId === name)?.snapshot;
+    const snapshot = (await this.#snapshots()).find(({ snapshotId }) => snapshotId === name);
     if (snapshot === undefined) throw await this.#lost(name);
     const type = { $case: 'snapshot', value: { snapshotId: snapshot.snapshotId } } as const;
     return { type, className: this.#flags.className, sizeBytes: snapshot.sizeBytes };
@@ -325,6 +318,10 @@ class VolumeCommands {
 
   async #controller<K extends keyof Methods>(method: K, request: PartialOf<Methods[K]>) {
     return answer(await this.#client.call(ControllerDefinition, method, request, patience));
+  }
+
+  async #groups<K extends keyof GroupMethods>(method: K, request: PartialOf<GroupMethods[K]>) {
+    return answer(await this.#client.call(GroupControllerDefinition, method, request, patience));
   }
 
   #contextOf(
@@ -348,21 +345,15 @@ class VolumeCommands {
 }
 
 type Methods = (typeof ControllerDefinition)['methods'];
+type GroupMethods = (typeof GroupControllerDefinition)['methods'];
 
 /** What can be said to `quarry volume`, and with how many words. */
 const words: ReadonlyMap<string, number> = new Map([
   ...([['list', 0]] as const),
   ...(['create', 'expand', 'delete'] as const).map((verb) => [verb, 1] as const),
   ...(['snapshot', 'clone', 'publish', 'unpublish'] as const).map((verb) => [verb, 2] as const),
+  ...([['group-snapshot', Number.POSITIVE_INFINITY]] as const),
 ]);
-
-function isPending(record: VolumeRecord | undefined): boolean {
-  return record?.lv.tags.includes(pendingTag) ?? false;
-}
-
-function showSize(value: bigint): string {
-  return showBytes(bytes(value));
-}
 
 function answer<T>(result: Result<T>): T {
   if (result.kind === 'response') return result.response;
@@ -378,4 +369,12 @@ function refuseMore(verb: string | undefined, given: readonly (string | undefine
 function sourceName(source: string | undefined): string {
   if (source === undefined) throw new UsageError('a source is missing');
   return knownName(source);
+}
+
+function memberNames(given: readonly (string | undefined)[]): readonly string[] {
+  const names = given.filter((name) => name !== undefined).map(knownName);
+  if (names.length === 0) throw new UsageError('name the volumes that it shall be of');
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`${show(twice)} is named twice`);
+  return names;
 }
