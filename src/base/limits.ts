@@ -113,6 +113,17 @@ export const limits = {
   /** Who watches lvmd's socket hears the same values again after so long, as from TopoLVM. */
   lvmdWatchMs: 600_000,
 
+  /** A claim whose volume did not grow is tried again after this, then later and later. */
+  expandRetryMs: 1_000,
+  /** What cannot work until somebody changes something is tried again after this. */
+  infeasibleRetryMs: 300_000,
+  /** Nobody waits longer for one volume to grow; the volume goes on growing. */
+  expandWaitMs: 60_000,
+  /** Volumes that grow at once, over all nodes. */
+  expandWorkers: 10,
+  /** A Node that was away for less than this has not failed. */
+  nodeFailedMs: 300_000,
+
   /** LVM: VG and LV name together with the escaping of hyphens must fit a dm name. */
   dmNameLengthMax: 127,
   lvNameLengthMax: 127,

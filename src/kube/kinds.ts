@@ -79,10 +79,10 @@ export const persistentVolumeKind: Kind<PersistentVolume> = {
   },
 };
 
-/** Of a Node its metadata is enough: the rest is large, and changes all the time. */
+/** Of a Node its metadata and taints are enough: the rest is large, and changes all the time. */
 export const nodeKind: Kind<Node> = {
   ...{ ...core, kind: 'Node', plural: 'nodes', isNamespaced: false },
-  shape: { metadata: metadataShape },
+  shape: { metadata: metadataShape, spec: { taints: [{ key: true, effect: true }] } },
 };
 
 export const storageClassKind: Kind<StorageClass> = {

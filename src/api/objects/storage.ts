@@ -41,5 +41,9 @@ export type CsiStorageCapacity = KubeObject & {
   readonly maximumVolumeSize?: string;
 };
 
-/** Of a Node we read its labels, our annotations and finalizers, and whether it is going. */
-export type Node = KubeObject;
+/** Of a Node we read its labels, our annotations and finalizers, and whether it is going or away. */
+export type Node = KubeObject & {
+  readonly spec?: {
+    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  };
+};

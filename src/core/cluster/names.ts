@@ -31,3 +31,8 @@ export const unpublishedAnnotation = 'quarry.io/unpublished';
 export const claimAnnotation = 'quarry.io/claim';
 export const groupAnnotation = 'quarry.io/snapshot-group';
 export const capacityNodeLabel = 'quarry.io/node';
+/** On a LogicalVolume, by its agent: what is wrong with the LV, in words. Without it, nothing is. */
+export const conditionAnnotation = 'quarry.io/condition';
+/** On a LogicalVolume, by the operator: what its claim was told last. */
+export const toldConditionAnnotation = 'quarry.io/condition-told';
+export const toldNodeAnnotation = 'quarry.io/node-failed-told';
