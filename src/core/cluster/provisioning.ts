@@ -1,0 +1,218 @@
+import type { PersistentVolumeClaim } from '../../api/objects/claim.ts';
+import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
+import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
+import type { StorageClass, VolumeAttributesClass } from '../../api/objects/storage.ts';
+import { parseQuantity } from '../../api/quantity.ts';
+import type { Bytes } from '../../base/bytes.ts';
+import { type Blocked, blocked, type FailureCode, failures } from '../../base/failures.ts';
+import { limits } from '../../base/limits.ts';
+import { showBytes, showList } from '../../base/show.ts';
+import type { Access, SizeRange } from '../volume-size.ts';
+import type { ClusterNames } from './names.ts';
+import { type ClassParameters, checkAttributes, readParameters } from './parameters.ts';
+import { type FoundSource, modeOf, type Source, sourceFor, wantedSource } from './sources.ts';
+import { type NodesView, placeClaim, selectedNode } from './topology.ts';
+
+/** All that is known when it is decided what becomes of a claim. */
+export type ClaimView = {
+  readonly claim: PersistentVolumeClaim;
+  readonly storageClass: StorageClass | undefined;
+  /** Of a class that the claim names; undefined when it names none or there is none. */
+  readonly attributes: VolumeAttributesClass | undefined;
+  /** The PersistentVolume with the name that this claim's would have. */
+  readonly volume: PersistentVolume | undefined;
+  /** The LogicalVolume of this claim: what was begun, and where. */
+  readonly record: LogicalVolume | undefined;
+  readonly source: FoundSource;
+  readonly nodes: NodesView;
+  readonly names: ClusterNames;
+};
+
+/** A volume to be made. */
+export type VolumeOrder = {
+  readonly name: string;
+  readonly className: string;
+  readonly optionClass: string;
+  readonly range: SizeRange;
+  readonly uses: readonly Access[];
+  readonly source: Exclude<Source, Blocked>;
+};
+
+export type ClaimDecision =
+  /** Not ours, not yet, or done. */
+  | { readonly kind: 'leave' }
+  | { readonly kind: 'populate'; readonly message: string }
+  | Blocked
+  | { readonly kind: 'reschedule'; readonly because: Blocked }
+  | {
+      readonly kind: 'create';
+      readonly order: VolumeOrder;
+      readonly nodes: readonly string[];
+      readonly storageClass: StorageClass;
+      readonly parameters: ClassParameters;
+    };
+
+const provisionerKeys = [
+  'volume.kubernetes.io/storage-provisioner',
+  'volume.beta.kubernetes.io/storage-provisioner',
+] as const;
+const migratedKey = 'pv.kubernetes.io/migrated-to';
+
+/** A pure function of the claim: whoever asks again asks for the same volume. */
+export function volumeNameOf({ metadata }: PersistentVolumeClaim): string {
+  return `pvc-${metadata.uid}`;
+}
+
+/** The claim that a volume with this name would be for. */
+export function claimUidOf(volumeName: string): string | undefined {
+  return volumeName.startsWith('pvc-') ? volumeName.slice('pvc-'.length) : undefined;
+}
+
+/** Is the claim waiting for a volume of ours, as the cluster's own controllers see it? */
+export function isWaiting({ metadata, spec }: PersistentVolumeClaim, driver: string): boolean {
+  if ((spec.volumeName ?? '') !== '' || metadata.deletionTimestamp !== undefined) return false;
+  const annotations = metadata.annotations ?? {};
+  const [key, oldKey] = provisionerKeys;
+  return (
+    (annotations[key] ?? annotations[oldKey]) === driver || annotations[migratedKey] === driver
+  );
+}
+
+/** What becomes of a claim. */
+export function decideClaim(view: ClaimView): ClaimDecision {
+  const { claim, storageClass, names, volume, record } = view;
+  if (!isWaiting(claim, names.driver) || volume !== undefined) return { kind: 'leave' };
+  if (storageClass === undefined) return classMissing(claim);
+  if (storageClass.provisioner !== names.driver) return { kind: 'leave' };
+  const waits = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
+  if (waits && selectedNode(claim) === undefined) return { kind: 'leave' };
+  const wanted = wantedSource(claim);
+  if (wanted.kind === 'foreign') {
+    const message = `the data source is a ${wanted.what}: its populator makes the volume`;
+    return { kind: 'populate', message };
+  }
+  const refusal = checkClaim(view);
+  if (refusal !== undefined) return refusal;
+  const parameters = readParameters(storageClass, names);
+  if ('kind' in parameters) return parameters;
+  const { driver } = names;
+  const isUnderWay = record !== undefined;
+  const source = sourceFor({ claim, wanted, found: view.source, driver, isUnderWay });
+  if (source?.kind === 'blocked') return source;
+  const order = orderOf(claim, parameters, source);
+  if ('kind' in order) return order;
+  // What was begun on a node is finished there, whatever became of the node's labels since.
+  if (record !== undefined) {
+    return { kind: 'create', order, nodes: [record.spec.nodeName], storageClass, parameters };
+  }
+  const place = placeClaim(claim, storageClass, view.nodes, names);
+  if (place.kind !== 'nodes') return place;
+  return { kind: 'create', order, nodes: place.nodes, storageClass, parameters };
+}
+
+function classMissing({ spec }: PersistentVolumeClaim): Blocked {
+  const name = spec.storageClassName ?? '';
+  const message =
+    name === '' ? 'the claim names no StorageClass' : `there is no StorageClass ${name}`;
+  return blocked('StorageClassMissing', message);
+}
+
+const accessModes = ['ReadWriteOnce', 'ReadWriteOncePod'];
+
+/** What no volume of ours can be. */
+function checkClaim({ claim, attributes, names }: ClaimView): Blocked | undefined {
+  const { spec } = claim;
+  if (spec.selector !== undefined) {
+    const message = 'the claim has a selector, and a volume that is made for it has no labels';
+    return blocked('ClaimUnsupported', message);
+  }
+  const others = (spec.accessModes ?? []).filter((mode) => !accessModes.includes(mode));
+  if (others.length > 0) {
+    return blocked('AccessUnsupported', `the claim asks for ${showList(others)}`);
+  }
+  const attributesName = spec.volumeAttributesClassName ?? '';
+  return attributesName === '' ? undefined : checkAttributes(attributesName, attributes, names);
+}
+
+function orderOf(
+  claim: PersistentVolumeClaim,
+  { className, optionClass, fsType }: ClassParameters,
+  source: VolumeOrder['source'],
+): VolumeOrder | Blocked {
+  const requiredBytes = requestOf(claim);
+  if (typeof requiredBytes !== 'bigint') return requiredBytes;
+  return {
+    name: volumeNameOf(claim),
+    ...{ className, optionClass, source },
+    range: { requiredBytes, limitBytes: 0n },
+    uses: [modeOf(claim) === 'Block' ? 'block' : { fsType }],
+  };
+}
+
+export function requestOf(claim: PersistentVolumeClaim): Bytes | Blocked {
+  return parseQuantity(claim.spec.resources?.requests?.storage ?? '0');
+}
+
+/** A volume as it was made. */
+export type MadeVolume = {
+  readonly id: string;
+  readonly sizeBytes: Bytes;
+  readonly node: string;
+  readonly sourceId: string | undefined;
+  readonly className: string | undefined;
+};
+
+/** Why a volume that was made is not what was ordered. It must not be given to anybody. */
+export function checkMade(order: VolumeOrder, made: MadeVolume): Blocked | undefined {
+  const { range, source } = order;
+  if (made.sizeBytes < range.requiredBytes) {
+    const asked = showBytes(range.requiredBytes as Bytes);
+    const message = `the volume has ${showBytes(made.sizeBytes)}, and ${asked} were asked for`;
+    return blocked('VolumeDiffers', message);
+  }
+  if (source === undefined || made.sourceId === source.id) return undefined;
+  const message = `the volume is no copy of the ${source.kind} ${source.id}`;
+  return blocked('VolumeDiffers', message);
+}
+
+/** What a failure means for the claim. */
+export type FailedClaim =
+  /** Another node may do: the scheduler has to choose again. */
+  | 'reschedule'
+  /** It cannot be granted as it is. */
+  | 'hold'
+  | 'retry';
+
+/** `mayAppear`: something was begun on the node, and may still become a volume. */
+export function afterFailure(
+  code: FailureCode,
+  { claim, mayAppear }: { readonly claim: PersistentVolumeClaim; readonly mayAppear: boolean },
+): FailedClaim {
+  const { grpc } = failures[code];
+  if (grpc === 'INVALID_ARGUMENT') return 'hold';
+  const isFull = grpc === 'RESOURCE_EXHAUSTED';
+  return isFull && selectedNode(claim) !== undefined && !mayAppear ? 'reschedule' : 'retry';
+}
+
+/** Is it known that nothing of what was begun will still become a volume? */
+export function isFinal(code: FailureCode): boolean {
+  const uncertain = ['CANCELLED', 'UNAVAILABLE', 'ABORTED'];
+  return !uncertain.includes(failures[code].grpc);
+}
+
+/** A claim that waits because asking again would be in vain. */
+export type Hold = { readonly classUid: string | undefined; readonly untilMs: number };
+
+export function holdFor(storageClass: StorageClass | undefined, nowMs: number): Hold {
+  return { classUid: storageClass?.metadata.uid, untilMs: nowMs + limits.claimHoldMs };
+}
+
+/** How long it still waits. A class that was made anew may say something else. */
+export function heldMs(
+  hold: Hold | undefined,
+  storageClass: StorageClass | undefined,
+  nowMs: number,
+): number {
+  if (hold === undefined || hold.classUid !== storageClass?.metadata.uid) return 0;
+  return Math.max(0, hold.untilMs - nowMs);
+}
