@@ -51,4 +51,34 @@ export const clusterFailures = {
     'administrator',
     'Look at the node and its agent: the work goes on by itself when they answer.',
   ),
+  NodeUnknown: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'user',
+    'Use a node that is in the cluster and runs the driver.',
+  ),
+  SourceOnOtherNode: row(
+    'RESOURCE_EXHAUSTED',
+    'after-change',
+    'user',
+    'Run the pod on the node of the source: a copy begins where its source is.',
+  ),
+  NotLeading: row(
+    'UNAVAILABLE',
+    'backoff',
+    'system',
+    'Ask again: another instance leads, or none does for a moment.',
+  ),
+  ClusterUnavailable: row(
+    'UNAVAILABLE',
+    'backoff',
+    'system',
+    'Look at the API server; it is tried again.',
+  ),
+  ClusterRefused: row(
+    'INTERNAL',
+    'after-change',
+    'administrator',
+    'Look at the permissions of the operator, and whether its CRDs are installed.',
+  ),
 } as const satisfies Record<string, FailureRow>;

@@ -4,6 +4,7 @@ import { showList } from '../base/show.ts';
 import { type Capacity, capacityOf } from '../core/capacity.ts';
 import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
+import type { ClaimMark } from '../core/cluster/logical-volume.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { guardedPools, isFilling } from '../core/guard.ts';
 import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
@@ -41,6 +42,8 @@ export type CreateVolume = {
   readonly range: SizeRange;
   readonly uses: readonly Access[];
   readonly source: { readonly kind: 'volume' | 'snapshot'; readonly id: string } | undefined;
+  /** In a cluster: the claim it is for. It is marked until a PersistentVolume takes its place. */
+  readonly claim?: ClaimMark | undefined;
 };
 
 export type LocatedVolume = { readonly volume: PublishedVolume; readonly lv: ObservedLv };
