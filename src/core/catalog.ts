@@ -20,23 +20,41 @@ export type VolumeRecord = {
   readonly vg: ObservedVg;
 };
 
-/** Everything in the given groups that a request of ours made, by id. */
-export function recordsIn(host: ObservedHost, vgs: ReadonlySet<string>): readonly VolumeRecord[] {
+/** What a record outside of LVM says of a volume that carries no tags of ours. */
+export type Recorded = Pick<VolumeRecord, 'kind' | 'name' | 'className' | 'sourceId'>;
+
+/** By id. Where LVM is the only store nothing is recorded. */
+export type RecordedVolumes = { get(id: string): Recorded | undefined };
+
+export const nothingRecorded: RecordedVolumes = { get: () => undefined };
+
+/** Everything in the given groups that a request of ours made or a record of ours names, by id. */
+export function recordsIn(
+  host: ObservedHost,
+  vgs: ReadonlySet<string>,
+  recorded: RecordedVolumes = nothingRecorded,
+): readonly VolumeRecord[] {
+  const isOne = (lv: ObservedLv) =>
+    isOurs(lv.tags) ? hasRoleOfVolume(lv) : recorded.get(lv.name) !== undefined;
   return host.vgs
     .filter((vg) => vgs.has(vg.name))
-    .flatMap((vg) => vg.lvs.filter(isRecord).map((lv) => recordOf(lv, vg)))
+    .flatMap((vg) => vg.lvs.filter((lv) => isNoPart(lv) && isOne(lv)).map((lv) => ({ vg, lv })))
+    .map(({ vg, lv }) => recordOf(lv, vg, recorded.get(lv.name)))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-export function recordOf(lv: ObservedLv, vg: ObservedVg): VolumeRecord {
+/** Tags come first: they were written by the command that made the volume. */
+export function recordOf(lv: ObservedLv, vg: ObservedVg, recorded?: Recorded): VolumeRecord {
   const { tags } = lv;
-  const isSnapshot = readTag(tags, 'role') === snapshotRole || lv.kind === 'cow-snapshot';
+  const isMarked = readTag(tags, 'role') === snapshotRole || lv.kind === 'cow-snapshot';
+  const isSnapshot = isMarked || (!isOurs(tags) && recorded?.kind === 'snapshot');
+  const origin = isSnapshot ? lv.origin : undefined;
   return {
     id: lv.name,
     kind: isSnapshot ? 'snapshot' : 'volume',
-    name: readTag(tags, 'name'),
-    className: readTag(tags, 'class'),
-    sourceId: readTag(tags, 'source') ?? (isSnapshot ? lv.origin : undefined),
+    name: readTag(tags, 'name') ?? recorded?.name,
+    className: readTag(tags, 'class') ?? recorded?.className,
+    sourceId: readTag(tags, 'source') ?? origin ?? recorded?.sourceId,
     sourceKind: readTag(tags, 'from') === 'snapshot' ? 'snapshot' : 'volume',
     groupId: readTag(tags, 'group'),
     createdMs: timeOf(readTag(tags, 'created')),
@@ -46,11 +64,14 @@ export function recordOf(lv: ObservedLv, vg: ObservedVg): VolumeRecord {
   };
 }
 
-/** Parts of LVs, pools and the helpers of a copy are nobody's volumes. */
-function isRecord(lv: ObservedLv): boolean {
-  if (lv.isInternal || lv.kind === 'thin-pool' || lv.kind === 'pvmove') return false;
-  if (!isOurs(lv.tags)) return false;
-  const role = readTag(lv.tags, 'role');
+/** Parts of LVs and pools are nobody's volumes. */
+function isNoPart(lv: ObservedLv): boolean {
+  return !lv.isInternal && lv.kind !== 'thin-pool' && lv.kind !== 'pvmove';
+}
+
+/** Nor are the helpers of a copy. */
+function hasRoleOfVolume({ tags }: ObservedLv): boolean {
+  const role = readTag(tags, 'role');
   return role === undefined || role === snapshotRole;
 }
 

@@ -22,6 +22,9 @@ export type GroupsParts = {
   readonly nowMs: () => number;
 };
 
+/** The ids of a group whose record somebody else keeps: its own, and of a member by its source. */
+export type GroupIds = { readonly id: string; readonly members: ReadonlyMap<string, string> };
+
 /**
  * Snapshots of several volumes at one moment. A group without its seal was cut off: nobody was told
  * of it, and the same request removes what is there and takes all of it anew.
@@ -34,8 +37,13 @@ export class Groups {
     this.#parts = parts;
   }
 
-  create(name: string, sourceIds: readonly string[], signal?: Signal): Promise<SnapshotGroup> {
-    return this.#turns.run(`group ${name}`, () => this.#create(name, sourceIds), signal);
+  create(
+    name: string,
+    sourceIds: readonly string[],
+    signal?: Signal,
+    ids?: GroupIds,
+  ): Promise<SnapshotGroup> {
+    return this.#turns.run(`group ${name}`, () => this.#create(name, sourceIds, ids), signal);
   }
 
   /** With the snapshots that the caller believes to be in it; none means that it does not say. */
@@ -53,7 +61,11 @@ export class Groups {
     return this.#turns.run(id, () => this.#remove(id, snapshotIds), signal);
   }
 
-  async #create(name: string, sourceIds: readonly string[]): Promise<SnapshotGroup> {
+  async #create(
+    name: string,
+    sourceIds: readonly string[],
+    ids: GroupIds | undefined,
+  ): Promise<SnapshotGroup> {
     const { newId, nowMs } = this.#parts;
     checkSources(sourceIds);
     const named = (await this.#groups()).filter((group) => group.name === name);
@@ -63,13 +75,13 @@ export class Groups {
     const existing = named.find(({ isSealed }) => isSealed);
     if (existing !== undefined) return this.#sealed(sameSources(existing, sourceIds));
     const sources = await this.#sources(sourceIds);
-    const id = newId();
+    const id = ids?.id ?? newId();
     const tags = [
       ...[tagOf('group', id), tagOf('group-name', name)],
       ...[tagOf('group-size', String(sourceIds.length)), tagOf('created', String(nowMs()))],
     ];
     try {
-      await this.#take(name, sources, tags);
+      await this.#take(name, sources, tags, ids);
     } catch (error) {
       // If this fails too, the same request finds what is left and removes it.
       await this.#giveUp(id).catch(asOperationError);
@@ -87,6 +99,7 @@ export class Groups {
     name: string,
     sources: readonly VolumeRecord[],
     tags: readonly string[],
+    ids: GroupIds | undefined,
   ): Promise<void> {
     const { publisher, volumes } = this.#parts;
     const members = sources.map(({ id, lv, vg }) => ({
@@ -94,7 +107,8 @@ export class Groups {
       lv,
     }));
     const subject = { noun: 'snapshot-group', volume: name };
-    const work = () => allOrFirstFailure(sources.map(({ id }) => volumes.takeMember(id, tags)));
+    const take = ({ id }: VolumeRecord) => volumes.takeMember(id, tags, ids?.members.get(id));
+    const work = () => allOrFirstFailure(sources.map(take));
     const outcome = await publisher.still(members, subject, async () => ({ taken: await work() }));
     await this.#seal(orThrow(outcome).taken);
   }

@@ -2,7 +2,7 @@ import type { Bytes } from '../base/bytes.ts';
 import { type Blocked, failures, OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import { type Capacity, capacityOf } from '../core/capacity.ts';
-import { recordsIn, type VolumeRecord } from '../core/catalog.ts';
+import { type RecordedVolumes, recordsIn, type VolumeRecord } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import type { ClaimMark } from '../core/cluster/logical-volume.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
@@ -10,7 +10,7 @@ import { guardedPools, isFilling } from '../core/guard.ts';
 import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
-import { copyingTag, isOurs, readBytes, readTag, tagOf } from '../core/tags.ts';
+import { copyingTag, isOurs, readBytes, tagOf } from '../core/tags.ts';
 import { isBlocked, usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { sizeInGroup } from '../core/volume/plan.ts';
@@ -24,6 +24,7 @@ import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { expand } from './expansion.ts';
+import { adoptedUuid, checkSame, isCut, poolIn } from './same-volume.ts';
 
 export type VolumesParts = {
   readonly engine: Engine;
@@ -33,10 +34,14 @@ export type VolumesParts = {
   /** A name that no volume ever had. */
   readonly newId: () => string;
   readonly nowMs: () => number;
+  /** In a cluster its objects name volumes that others made: those are grown and removed, too. */
+  readonly recorded?: RecordedVolumes;
 };
 
 export type CreateVolume = {
   readonly name: string;
+  /** Chosen by who keeps the record of it; it is found by it again. */
+  readonly id?: string;
   readonly className: string;
   readonly optionClass: string;
   readonly range: SizeRange;
@@ -50,6 +55,7 @@ export type LocatedVolume = { readonly volume: PublishedVolume; readonly lv: Obs
 
 export type CreateSnapshot = {
   readonly name: string;
+  readonly id?: string;
   readonly sourceId: string;
 };
 
@@ -78,7 +84,7 @@ export class Volumes {
   }
 
   async records(): Promise<readonly VolumeRecord[]> {
-    return recordsIn(await this.host(), this.#groups());
+    return recordsIn(await this.host(), this.#groups(), this.#parts.recorded);
   }
 
   /** With what was made when the look after it failed: it is in no report that we have. */
@@ -128,7 +134,8 @@ export class Volumes {
   }
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
-    return this.#turns.run(`volume ${request.name}`, () => this.#create(request), signal);
+    const key = request.id ?? `volume ${request.name}`;
+    return this.#turns.run(key, () => this.#create(request), signal);
   }
 
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
@@ -136,7 +143,8 @@ export class Volumes {
   }
 
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
-    return this.#turns.run(`snapshot ${request.name}`, () => this.#snapshot(request), signal);
+    const key = request.id ?? `snapshot ${request.name}`;
+    return this.#turns.run(key, () => this.#snapshot(request), signal);
   }
 
   async remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
@@ -149,10 +157,14 @@ export class Volumes {
   }
 
   /** One snapshot of a group, taken while everybody holds still. */
-  async takeMember(sourceId: string, tags: readonly string[]): Promise<VolumeRecord> {
+  async takeMember(
+    sourceId: string,
+    tags: readonly string[],
+    id: string = this.#parts.newId(),
+  ): Promise<VolumeRecord> {
     const source = await this.get('volume', sourceId, 'SourceNotFound');
     const desired = desiredSnapshot({
-      name: this.#parts.newId(),
+      name: id,
       source: sourceId,
       sourceUuid: source.lv.uuid,
       deviceClass: orThrow(this.classOf(source)),
@@ -163,6 +175,12 @@ export class Volumes {
 
   removeMember(id: string): Promise<void> {
     return this.#turns.run(id, () => this.#remove('snapshot', id));
+  }
+
+  /** Whatever it is: who keeps the record of it says that it shall go. */
+  async removeRecorded(id: string, kind: VolumeRecord['kind'], signal?: Signal): Promise<void> {
+    const work = async () => this.#remove((await this.#lookFor(id))?.kind ?? kind, id);
+    return this.#turns.run(id, work, signal);
   }
 
   /** What a class can still give; nothing where the class or its group is not here. */
@@ -193,21 +211,23 @@ export class Volumes {
   /** The class that a volume was made in; a class that is gone leaves its volumes usable. */
   classOf(record: VolumeRecord): DeviceClass | Blocked {
     const classes = this.#parts.classes();
-    const named = classes.find(({ name }) => name === record.className);
+    const inGroup = classes.filter(({ vg }) => vg === record.vg.name);
     return (
-      named ??
-      classes.find(({ vg }) => vg === record.vg.name) ??
+      inGroup.find(({ name }) => name === record.className) ??
+      inGroup.find(({ layout }) => record.lv.pool === poolIn(layout)) ??
+      inGroup[0] ??
       findDeviceClass(classes, record.className ?? '')
     );
   }
 
   async #create(request: CreateVolume): Promise<VolumeRecord> {
-    const base = orThrow(findDeviceClass(this.#parts.classes(), request.className));
-    const deviceClass = orThrow(withOptionClass(base, request.optionClass));
     const asked = orThrow(sizeFor(request.range, request.uses));
-    const existing = await this.#named('volume', request.name);
+    const existing = await this.#existing('volume', request);
+    // What was made without our tags is complete as it is, but for its size and its activation.
+    if (existing !== undefined && !isOurs(existing.lv.tags)) return this.#adopt(existing, asked);
+    const deviceClass = orThrow(this.#classFor(request, existing));
     if (existing !== undefined) checkSame(existing, request, deviceClass, asked);
-    const id = existing?.id ?? this.#parts.newId();
+    const id = existing?.id ?? request.id ?? this.#parts.newId();
     const sizeBytes = existing === undefined || isCut(existing, asked) ? asked : existing.sizeBytes;
     const { source, range } = request;
     const from = source === undefined ? [] : [tagOf('from', source.kind)];
@@ -236,6 +256,21 @@ export class Volumes {
       await this.#giveUp(id, deviceClass.vg, asked, error);
       throw error;
     }
+  }
+
+  /** A default may be another class by the time of a retry; by its id a volume keeps its own. */
+  #classFor(request: CreateVolume, existing: VolumeRecord | undefined): DeviceClass | Blocked {
+    if (request.id !== undefined && existing !== undefined) return this.classOf(existing);
+    const base = findDeviceClass(this.#parts.classes(), request.className);
+    return isBlocked(base) ? base : withOptionClass(base, request.optionClass);
+  }
+
+  async #adopt(existing: VolumeRecord, asked: Bytes): Promise<VolumeRecord> {
+    const { id: name, lv } = existing;
+    const deviceClass = orThrow(this.classOf(existing));
+    const wanted = { name, className: deviceClass.name, sizeBytes: asked, uuid: lv.uuid };
+    const desired = orThrow(desiredVolume(wanted, [deviceClass]));
+    return this.#bring(volumeTask({ ...desired, isAdopted: true }));
   }
 
   /**
@@ -285,14 +320,15 @@ export class Volumes {
       uuid: record.lv.uuid,
     };
     if (!isLargeEnough) await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
-    const desired = orThrow(desiredVolume(wanted, [deviceClass]));
+    const isAdopted = !isOurs(record.lv.tags);
+    const desired = { ...orThrow(desiredVolume(wanted, [deviceClass])), isAdopted };
     const bring = (task: Task<VolumeStatus>) => this.#bring(task);
     return expand({ ...this.#parts, lv: record.lv, desired, bring });
   }
 
   async #snapshot(request: CreateSnapshot): Promise<VolumeRecord> {
     const { name, sourceId } = request;
-    const existing = await this.#named('snapshot', name);
+    const existing = await this.#existing('snapshot', request);
     if (existing !== undefined && existing.sourceId !== sourceId) {
       const message = `the snapshot ${name} exists and is of ${existing.sourceId ?? 'nothing'}`;
       throw new OperationError('VolumeDiffers', `${message}, not of ${sourceId}`);
@@ -303,11 +339,11 @@ export class Volumes {
     const source = existing ?? (await this.get('volume', sourceId, 'SourceNotFound'));
     const deviceClass = orThrow(this.classOf(source));
     const desired = desiredSnapshot({
-      name: existing?.id ?? this.#parts.newId(),
+      name: existing?.id ?? request.id ?? this.#parts.newId(),
       source: sourceId,
       deviceClass,
       tags: this.#marks(name),
-      ...(existing === undefined ? { sourceUuid: source.lv.uuid } : {}),
+      ...(existing === undefined ? { sourceUuid: source.lv.uuid } : adoptedUuid(existing)),
     });
     return this.#bring(snapshotTask(orThrow(desired)));
   }
@@ -326,7 +362,8 @@ export class Volumes {
     const volume = { vg: record.vg.name, name: id, uuid: record.lv.uuid };
     const deviceClass = this.classOf(record);
     const discards = !isBlocked(deviceClass) && deviceClass.wipePolicy === 'discard';
-    const task = volumeTask({ ...absentVolume(volume.vg, id, volume.uuid), discards });
+    const isAdopted = !isOurs(record.lv.tags);
+    const task = volumeTask({ ...absentVolume(volume.vg, id, volume.uuid), isAdopted, discards });
     // A raw device that is shown to a pod is not open, so LVM alone would let it go.
     const work = () => this.#parts.engine.submit(task);
     settled(await this.#parts.publisher.unseen(volume, work));
@@ -352,7 +389,9 @@ export class Volumes {
     const found = (await this.host()).vgs.flatMap((vg) =>
       vg.lvs.filter((lv) => isIt(lv) && !lv.isInternal).map((lv) => ({ vg, lv })),
     );
-    const unserved = found.find(({ vg, lv }) => !groups.has(vg.name) && isOurs(lv.tags));
+    const isNamed = ({ name, tags }: ObservedLv) =>
+      isOurs(tags) || this.#parts.recorded?.get(name) !== undefined;
+    const unserved = found.find(({ vg, lv }) => !groups.has(vg.name) && isNamed(lv));
     if (unserved !== undefined) {
       const { vg, lv } = unserved;
       const message = `${vg.name}/${lv.name} is in a volume group that no device class names`;
@@ -378,6 +417,16 @@ export class Volumes {
       this.#failures += 1;
       throw error;
     }
+  }
+
+  async #existing(
+    kind: VolumeRecord['kind'],
+    { id, name }: { readonly id?: string; readonly name: string },
+  ): Promise<VolumeRecord | undefined> {
+    if (id === undefined) return this.#named(kind, name);
+    const found = (await this.recordsMade()).find((record) => record.id === id);
+    if (found === undefined || found.kind === kind) return found;
+    throw new OperationError('VolumeDiffers', `${id} is there, and it is a ${found.kind}`);
   }
 
   async #named(kind: VolumeRecord['kind'], name: string): Promise<VolumeRecord | undefined> {
@@ -413,38 +462,6 @@ export class Volumes {
 
 function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
   return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
-}
-
-/** A repeated request is the same request, or there is a volume of that name in its way. */
-function checkSame(
-  existing: VolumeRecord,
-  request: CreateVolume,
-  deviceClass: DeviceClass,
-  asked: Bytes,
-): void {
-  const { requiredBytes, limitBytes } = request.range;
-  const fits =
-    existing.sizeBytes >= requiredBytes && (limitBytes === 0n || existing.sizeBytes <= limitBytes);
-  const differences = [
-    ...(existing.className === deviceClass.name ? [] : [`in class ${existing.className}`]),
-    ...(existing.vg.name === deviceClass.vg ? [] : [`in the volume group ${existing.vg.name}`]),
-    ...(isFrom(existing, request.source) ? [] : [`made from ${existing.sourceId ?? 'nothing'}`]),
-    ...(fits || isCut(existing, asked) ? [] : [`of ${existing.sizeBytes} bytes`]),
-  ];
-  if (differences.length === 0) return;
-  const message = `the volume ${request.name} exists, ${showList(differences)}`;
-  throw new OperationError('VolumeDiffers', message);
-}
-
-function isFrom(existing: VolumeRecord, source: CreateVolume['source']): boolean {
-  if (source === undefined) return existing.sourceId === undefined;
-  return existing.sourceId === source.id && existing.sourceKind === source.kind;
-}
-
-/** Asked for with this very size, and cut off before it had it. */
-function isCut(existing: VolumeRecord, asked: Bytes): boolean {
-  const note = readTag(existing.lv.tags, 'asked');
-  return existing.sizeBytes < asked && note === String(asked);
 }
 
 /** It grew, and its new end is not overwritten yet. */
