@@ -274,6 +274,12 @@ export const failures = {
     'system',
     'The snapshots were not of one moment and are taken again.',
   ),
+  GroupSnapshotFailed: row(
+    'FAILED_PRECONDITION',
+    'never',
+    'user',
+    'Delete the group snapshot and take it again; another member of it says what went wrong.',
+  ),
   SnapshotInGroup: row(
     'FAILED_PRECONDITION',
     'never',

@@ -1,0 +1,61 @@
+import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-volume.ts';
+import { type JsonOperation, type Patch, pointer } from '../kube/patch.ts';
+
+/** Only this very object: a new one may have its name by now. */
+function sameObject({ metadata }: LogicalVolume): JsonOperation {
+  return { op: 'test', path: pointer('metadata', 'uid'), value: metadata.uid };
+}
+
+/** What others put into the list since is not lost: then nothing is written. */
+function finalizersPatch(object: LogicalVolume, value: readonly string[]): JsonOperation[] {
+  const path = pointer('metadata', 'finalizers');
+  const { finalizers = [] } = object.metadata;
+  if (finalizers.length === 0) return [{ op: 'add', path, value }];
+  return [
+    { op: 'test', path, value: finalizers },
+    { op: 'replace', path, value },
+  ];
+}
+
+export function releasePatch(object: LogicalVolume, finalizers: readonly string[]): Patch {
+  return { type: 'json', operations: [sameObject(object), ...finalizersPatch(object, finalizers)] };
+}
+
+export function markPatch(
+  object: LogicalVolume,
+  marks: {
+    readonly finalizers: readonly string[];
+    readonly labels: Readonly<Record<string, string>>;
+  },
+): Patch {
+  const { resourceVersion, labels, finalizers = [] } = object.metadata;
+  const isMarked = marks.finalizers.length === finalizers.length;
+  const each = Object.entries(marks.labels).map(([key, value]): JsonOperation => {
+    return { op: 'add', path: pointer('metadata', 'labels', key), value };
+  });
+  const all: JsonOperation = {
+    op: 'add',
+    path: pointer('metadata', 'labels'),
+    value: marks.labels,
+  };
+  return {
+    type: 'json',
+    operations: [
+      sameObject(object),
+      // A list or a map that is not there is added as a whole: nobody may have added one since.
+      { op: 'test', path: pointer('metadata', 'resourceVersion'), value: resourceVersion },
+      ...(isMarked ? [] : finalizersPatch(object, marks.finalizers)),
+      ...(labels === undefined ? [all] : each),
+    ],
+  };
+}
+
+/** Fields that we do not know stay as they are. */
+export function statusPatch(object: LogicalVolume, status: LogicalVolumeStatus): Patch {
+  const fields = Object.entries(status).map(([key, value]): JsonOperation => {
+    return { op: 'add', path: pointer('status', key), value };
+  });
+  const whole: JsonOperation = { op: 'add', path: pointer('status'), value: status };
+  const isThere = object.status !== undefined;
+  return { type: 'json', operations: [sameObject(object), ...(isThere ? fields : [whole])] };
+}
