@@ -50,10 +50,6 @@ class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 
-const workers = 8;
-const firstWaitMs = 1_000;
-const longestWaitMs = 300_000;
-
 /** Brings contents of our driver about: what is decided is `contentStep`. */
 export class ContentKeeper<T extends Content> implements Duty {
   readonly #cluster: Cluster;
@@ -68,7 +64,8 @@ export class ContentKeeper<T extends Content> implements Duty {
     const { clock, chance } = this.#cluster;
     const { contents, classes } = this.#face;
     const queue = new WorkQueue({
-      ...{ clock, chance, workers, firstWaitMs, longestWaitMs },
+      ...{ clock, chance, workers: limits.clusterWorkers },
+      ...{ firstWaitMs: limits.clusterRetryMs, longestWaitMs: limits.clusterRetryMsMax },
       work: (key, stop) => this.#unlessStopped(key, stop),
       trouble: (key, error, waitMs) => this.#tell(key, error, waitMs),
     });
