@@ -12,25 +12,23 @@ export function mayReleaseClaim(
   return !isWanted('claim', source, claims);
 }
 
-/** `done` is a claim that has its volume, though it may not be known as bound yet. */
+/** A snapshot that nobody restores any more, whether it is going or not. */
 export function mayReleaseSnapshot(
   snapshot: VolumeSnapshot,
   claims: Iterable<PersistentVolumeClaim>,
-  done?: string,
 ): boolean {
   if (snapshot.metadata.finalizers?.includes(snapshotGuard) !== true) return false;
-  return !isWanted('snapshot', snapshot, claims, done);
+  return !isWanted('snapshot', snapshot, claims);
 }
 
 function isWanted(
   kind: 'claim' | 'snapshot',
   { metadata }: PersistentVolumeClaim | VolumeSnapshot,
   claims: Iterable<PersistentVolumeClaim>,
-  done?: string,
 ): boolean {
   for (const claim of claims) {
     const phase = claim.status?.phase ?? '';
-    if ((phase !== '' && phase !== 'Pending') || claim.metadata.uid === done) continue;
+    if (phase !== '' && phase !== 'Pending') continue;
     const wanted = wantedSource(claim);
     if (wanted.kind !== kind || wanted.name !== metadata.name) continue;
     if (wanted.namespace === metadata.namespace) return true;

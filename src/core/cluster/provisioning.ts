@@ -78,14 +78,21 @@ export function isWaiting({ metadata, spec }: PersistentVolumeClaim, driver: str
   );
 }
 
+/** Whether anything is to be done at all: of the stores alone, because most claims are done. */
+export function mayBegin(view: Omit<ClaimView, 'source' | 'attributes'>): boolean {
+  const { claim, storageClass, names, volume } = view;
+  if (!isWaiting(claim, names.driver) || volume !== undefined) return false;
+  if (storageClass === undefined) return true;
+  if (storageClass.provisioner !== names.driver) return false;
+  const waits = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
+  return !waits || selectedNode(claim) !== undefined;
+}
+
 /** What becomes of a claim. */
 export function decideClaim(view: ClaimView): ClaimDecision {
-  const { claim, storageClass, names, volume, record } = view;
-  if (!isWaiting(claim, names.driver) || volume !== undefined) return { kind: 'leave' };
+  const { claim, storageClass, names, record } = view;
+  if (!mayBegin(view)) return { kind: 'leave' };
   if (storageClass === undefined) return classMissing(claim);
-  if (storageClass.provisioner !== names.driver) return { kind: 'leave' };
-  const waits = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
-  if (waits && selectedNode(claim) === undefined) return { kind: 'leave' };
   const wanted = wantedSource(claim);
   if (wanted.kind === 'foreign') {
     const message = `the data source is a ${wanted.what}: its populator makes the volume`;
@@ -175,29 +182,14 @@ export function checkMade(order: VolumeOrder, made: MadeVolume): Blocked | undef
   return blocked('VolumeDiffers', message);
 }
 
-/** What a failure means for the claim. */
-export type FailedClaim =
-  /** Another node may do: the scheduler has to choose again. */
-  | 'reschedule'
-  /** It cannot be granted as it is. */
-  | 'hold'
-  | 'retry';
-
-/** `mayAppear`: something was begun on the node, and may still become a volume. */
-export function afterFailure(
-  code: FailureCode,
-  { claim, mayAppear }: { readonly claim: PersistentVolumeClaim; readonly mayAppear: boolean },
-): FailedClaim {
-  const { grpc } = failures[code];
-  if (grpc === 'INVALID_ARGUMENT') return 'hold';
-  const isFull = grpc === 'RESOURCE_EXHAUSTED';
-  return isFull && selectedNode(claim) !== undefined && !mayAppear ? 'reschedule' : 'retry';
+/** It cannot be granted as it is, however often it is asked for. */
+export function isInfeasible(code: FailureCode): boolean {
+  return failures[code].grpc === 'INVALID_ARGUMENT';
 }
 
-/** Is it known that nothing of what was begun will still become a volume? */
-export function isFinal(code: FailureCode): boolean {
-  const uncertain = ['CANCELLED', 'UNAVAILABLE', 'ABORTED'];
-  return !uncertain.includes(failures[code].grpc);
+/** Another node may do, and there is a scheduler to choose it. */
+export function mayMove(code: FailureCode, claim: PersistentVolumeClaim): boolean {
+  return failures[code].grpc === 'RESOURCE_EXHAUSTED' && selectedNode(claim) !== undefined;
 }
 
 /** A claim that waits because asking again would be in vain. */

@@ -64,3 +64,10 @@ function sharedBy(
 function isGivenUp({ spec, status }: PersistentVolume): boolean {
   return spec.persistentVolumeReclaimPolicy === 'Delete' && status?.phase === 'Released';
 }
+
+/** Who has to remove it, as far as the PersistentVolume says so. */
+export function nodeOf({ spec }: PersistentVolume): string {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const [first] = terms.flatMap(({ matchExpressions }) => matchExpressions ?? []);
+  return `node ${first?.values?.join(' or ') ?? 'unknown'}`;
+}
