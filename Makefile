@@ -82,6 +82,10 @@ fixtures: $(stamp) ## record real lvm2 output again, from Debian 12 and 13
 generate: $(stamp) ## make generated docs and the bill of materials again
 	@node tools/generate.ts
 
+.PHONY: manifests
+manifests: $(stamp) ## make deploy/ and charts/ again, for the images of deploy/release.json
+	@node tools/manifests.ts
+
 .PHONY: clean
 clean: ## remove what was built in the tree (the lab's cache stays)
 	@rm -rf build node_modules

@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { failures } from '../src/base/failures.ts';
 import { limits } from '../src/base/limits.ts';
 import { devicesMin, geometryOf, type Layout, layouts } from '../src/core/layouts.ts';
+import { crdsPage, schemaSource } from './crds.ts';
 import { grpcCode, grpcFiles } from './grpc-code.ts';
+import { manifestFiles, readRelease } from './manifests.ts';
 
 /** Pages and files that are made from the code. `--check` fails when one of them is stale. */
 const root = join(import.meta.dirname, '..');
@@ -13,6 +15,8 @@ const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/limits.md': limitsPage,
   'docs/reference/layouts.md': layoutsPage,
   'docs/sbom.json': billOfMaterials,
+  'src/api/crds/logical-volume-schema.ts': schemaSource,
+  'docs/reference/crds.md': crdsPage,
 };
 
 const note = 'Made by `make generate` from the code; do not edit.';
@@ -132,7 +136,8 @@ function billOfMaterials(): string {
 if (import.meta.main) {
   const code = grpcCode();
   const made = Object.entries(pages).map(([path, make]) => [path, make()] as const);
-  const wanted = new Map([...made, ...Object.entries(code)]);
+  const deployed = manifestFiles(readRelease());
+  const wanted = new Map([...made, ...Object.entries(code), ...Object.entries(deployed)]);
   const isCheck = process.argv.includes('--check');
   for (const [path, text] of wanted) {
     if (readOr(join(root, path)) === text) continue;

@@ -25,6 +25,7 @@ const suites: Readonly<Record<string, Suite>> = {
   unit: {
     files: [
       ...['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
+      ...['test/deploy/*.test.ts'],
       ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts', 'lab/sanity/**/*.test.ts'],
     ],
     timeoutMs: minute,

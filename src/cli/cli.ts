@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
+import { selectableFieldsMinor } from '../api/crds/logical-volume.ts';
 import { failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { showList } from '../base/show.ts';
 import { observeHost } from '../engine/look.ts';
 import { mountsPath } from '../lvm/looks.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
+import { crds } from './crds.ts';
 import { type KnownGroups, readKnownGroups, writeKnownGroups } from './known-groups.ts';
 import { readNodeFile } from './node-file.ts';
 import { apply, plan } from './plan.ts';
@@ -33,12 +35,16 @@ const usage = `quarry: LVM storage on this host
   quarry volume unpublish NAME PATH
   quarry volume delete NAME           a snapshot or a group by its ID, which list shows
 
+  quarry crds [--legacy]              our kinds, for kubectl apply --filename -
+
   quarry version                      the version, and nothing else; also --version
 
   --csi-socket PATH  the driver's socket (default /run/topolvm/csi-topolvm.sock); also --socket
   --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
   --state-dir DIR    what must outlive a restart (default /var/lib/quarry); also --state
   --nsenter          run programs in the namespaces of process 1 (inside a container)
+  --legacy           of crds: the group that TopoLVM had before, topolvm.cybozu.com
+  --kubernetes 1.29  of crds: for a server as old as this (default 1.30, and all that are newer)
   --verbose          print every command that changes something
 
 It ends with 0: done; 1: refused or failed, and something has to change first; 2: the call or a
@@ -73,6 +79,10 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
   }
   if (command === undefined || command === 'help' || values.help) {
     environment.print(usage);
+    return exitCodes.done;
+  }
+  if (command === 'crds') {
+    environment.print(crds(values));
     return exitCodes.done;
   }
   if (!['plan', 'apply', 'status', 'forget', 'volume'].includes(command)) {
@@ -120,6 +130,8 @@ function parseFlags(argv: readonly string[]) {
       block: { type: 'boolean', default: false },
       size: { type: 'string' },
       class: { type: 'string', default: '' },
+      legacy: { type: 'boolean', default: false },
+      kubernetes: { type: 'string', default: `1.${selectableFieldsMinor}` },
       nsenter: { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
       version: { type: 'boolean', default: false },

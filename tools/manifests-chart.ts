@@ -1,0 +1,206 @@
+import { dump } from 'js-yaml';
+import { groups } from '../src/api/crds/logical-volume.ts';
+import { manifests } from './manifests-objects.ts';
+import { defaultResources, lvmdOnHost, type Release, type Settings } from './manifests-settings.ts';
+
+/**
+ * The same objects with words of Helm's templates in the place of settings. A word that stands for
+ * more than a text is a mark here, and becomes lines of its own.
+ */
+const settings: Settings = {
+  namespace: '{{ .Values.namespace | default .Release.Namespace }}',
+  domain: `{{ ternary "${groups.legacy}" "${groups.current}" .Values.useLegacy }}`,
+  useLegacy: '{{ ternary "true" "" .Values.useLegacy }}',
+  image:
+    '{{ .Values.image.repository }}:{{ .Values.image.tag }}{{ with .Values.image.digest }}@{{ . }}{{ end }}',
+  kubeletRoot: '{{ .Values.kubeletRoot }}',
+  lvmdVolume: { MARK_LVMD: null },
+  resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
+};
+
+const folder = 'charts/quarry';
+
+export function chartFiles(release: Release): Readonly<Record<string, string>> {
+  const { crds, driver, operator, agent, all, policy, network, monitoring } = manifests(settings);
+  const isSingle = '.Values.singleNode';
+  const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
+  return {
+    [`${folder}/Chart.yaml`]: yamlText(chartOf(release)),
+    [`${folder}/values.yaml`]: valuesText(release),
+    [`${folder}/templates/crds.yaml`]: when('.Values.crds', crds.map(keptDefinition)),
+    [`${folder}/templates/driver.yaml`]: template(driver),
+    [`${folder}/templates/operator.yaml`]: when(`not ${isSingle}`, operator),
+    [`${folder}/templates/agent.yaml`]: when(`not ${isSingle}`, agent),
+    [`${folder}/templates/all.yaml`]: when(isSingle, all),
+    [`${folder}/templates/lvmd.yaml`]: when('.Values.lvmd.config', [lvmdConfigMap]),
+    [`${folder}/templates/policy.yaml`]: when('.Values.nodePolicy', policy),
+    [`${folder}/templates/network.yaml`]: [
+      when(`and .Values.networkPolicies (not ${isSingle})`, forOperator),
+      when('.Values.networkPolicies', forAgents),
+    ].join('---\n'),
+    [`${folder}/templates/monitoring.yaml`]: when('.Values.monitoring', monitoring, forPrometheus),
+  };
+}
+
+function chartOf({ version }: Release) {
+  return {
+    apiVersion: 'v2',
+    name: 'quarry',
+    description: 'LVM storage for Kubernetes: operator, node agent and CSI driver in one program',
+    type: 'application',
+    version,
+    appVersion: version,
+    kubeVersion: '>=1.29.0-0',
+  };
+}
+
+/** Without it, uninstalling the chart would delete every LogicalVolume, and each of these its LV. */
+function keptDefinition<T extends { readonly metadata: object; readonly spec: object }>(crd: T) {
+  const { versions, ...spec } = crd.spec as {
+    readonly versions: readonly object[];
+  };
+  return {
+    ...crd,
+    metadata: { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } },
+    spec: {
+      ...spec,
+      versions: versions.map((version) => ({
+        ...withoutSelectable(version),
+        MARK_SELECTABLE: null,
+      })),
+    },
+  };
+}
+
+function withoutSelectable(version: object): object {
+  const kept = Object.entries(version).filter(([key]) => key !== 'selectableFields');
+  return Object.fromEntries(kept);
+}
+
+const lvmdConfigMap = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'lvmd', namespace: settings.namespace },
+  data: { 'lvmd.yaml': 'MARK_CONFIG' },
+};
+
+/** Marks, and the lines that they become. Two blanks more for each level. */
+const blocks: Readonly<Record<string, (indent: number) => readonly string[]>> = {
+  MARK_LVMD: () => [
+    '{{- if .Values.lvmd.config }}',
+    'configMap:',
+    '  name: lvmd',
+    '{{- else }}',
+    ...yamlText(lvmdOnHost).trimEnd().split('\n'),
+    '{{- end }}',
+  ],
+  MARK_SELECTABLE: () => [
+    '{{- if semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version }}',
+    'selectableFields:',
+    '  - jsonPath: .spec.nodeName',
+    '{{- end }}',
+  ],
+};
+
+const values: Readonly<Record<string, string>> = {
+  MARK_operator: '.Values.operator.resources',
+  MARK_agent: '.Values.agent.resources',
+  MARK_CONFIG: '.Values.lvmd.config',
+};
+
+function when(
+  condition: string,
+  objects: readonly object[],
+  change = (text: string) => text,
+): string {
+  return `{{- if ${condition} }}\n${change(template(objects))}{{- end }}\n`;
+}
+
+/** Prometheus has templates too, in the same braces. */
+function forPrometheus(text: string): string {
+  return text.replaceAll(/\{\{ (\$labels\.\w+) \}\}/g, '{{ "{{" }} $1 {{ "}}" }}');
+}
+
+function template(objects: readonly object[]): string {
+  const lines = objects.map(yamlText).join('---\n').split('\n');
+  return lines.flatMap(withoutMarks).join('\n');
+}
+
+function withoutMarks(line: string): readonly string[] {
+  const block = /^([ -]*)(MARK_[A-Z]+): null$/.exec(line);
+  const [, lead = '', mark = ''] = block ?? [];
+  const made = blocks[mark]?.(lead.length);
+  if (made !== undefined) return asBlock(lead, made);
+  const [, before = '', key = '', name = ''] = /^(\s*)([\w.]+): (MARK_\w+)$/.exec(line) ?? [];
+  const value = values[name];
+  if (value === undefined) return [line];
+  const indent = before.length + 2;
+  if (name === 'MARK_CONFIG') {
+    return [`${before}${key}: |`, `${before}  {{- ${value} | nindent ${indent} }}`];
+  }
+  return [`${before}${key}:`, `${before}  {{- toYaml ${value} | nindent ${indent} }}`];
+}
+
+/** A mark that begins an entry of a list leaves the dash to the next line, so it may not. */
+function asBlock(lead: string, made: readonly string[]): readonly string[] {
+  if (lead.includes('-')) throw new Error('a mark may not be the first key of a list entry');
+  return made.map((line) => `${lead}${line}`);
+}
+
+function yamlText(value: object): string {
+  // Never folded: a word of a template must stay in one line.
+  return dump(value, { lineWidth: -1, noRefs: true });
+}
+
+function valuesText({ image }: Release): string {
+  const text = (value: unknown) =>
+    yamlText(value as object)
+      .trimEnd()
+      .replaceAll('\n', '\n    ');
+  return `# Made by \`make manifests\`; do not edit: give your own values with --values.
+
+image:
+  repository: ${image.repository}
+  tag: "${image.tag}"
+  # What the tag must be. Empty: whatever the registry has under it.
+  digest: "${image.digest}"
+
+# No limit: mkfs and lvm count as part of the agent, and a killed lvm leaves volumes frozen.
+# not allowed the namespace needs the label pod-security.kubernetes.io/enforce=privileged.
+namespace: ""
+
+# The group and driver name that TopoLVM had before, topolvm.cybozu.com. Never change it later:
+# volumes bear the name of their driver.
+useLegacy: false
+
+# Both roles in one process, for a cluster that has one node and will have no other.
+singleNode: false
+
+# The definition of LogicalVolume. It is kept when the chart is uninstalled.
+crds: true
+
+# Kubelet's own directory on the nodes.
+kubeletRoot: /var/lib/kubelet
+
+lvmd:
+  # The text of lvmd.yaml for all nodes. Empty: every node has its own in /etc/topolvm.
+  config: ""
+
+# Keeps an agent to the objects of its own node. Needs Kubernetes 1.30.
+nodePolicy: true
+
+networkPolicies: true
+
+# PodMonitors and alerts. Needs the kinds of the Prometheus operator.
+monitoring: false
+
+operator:
+  resources:
+    ${text(defaultResources.operator)}
+
+# No limit: mkfs and lvm count as part of the agent, and a killed lvm leaves volumes suspended.
+agent:
+  resources:
+    ${text(defaultResources.agent)}
+`;
+}

@@ -1,0 +1,201 @@
+import {
+  labelsOf,
+  type Manifest,
+  names,
+  type Role,
+  type Settings,
+  selectorOf,
+} from './manifests-settings.ts';
+
+/** Endings that are our fault. Others say that something was asked for that cannot be. */
+const ourFault = 'INTERNAL|UNKNOWN|UNAVAILABLE|DEADLINE_EXCEEDED|DATA_LOSS|UNIMPLEMENTED';
+
+/** How much of a month may fail: the rest of the objective of docs/guides/slo.md. */
+const callBudget = 0.001;
+
+type Alert = {
+  readonly alert: string;
+  readonly expr: string;
+  /** How long it must be true first. */
+  readonly for: string;
+  readonly severity: 'warning' | 'critical';
+  readonly summary: string;
+  /** What it means, and what to do. */
+  readonly description: string;
+};
+
+const on = '{{ $labels.device_class }} on {{ $labels.node }}';
+
+export const alerts: readonly Alert[] = [
+  {
+    alert: 'QuarryCallsFailFast',
+    expr: burns({ windows: ['1h', '5m'], factor: 14.4 }),
+    ...{ for: '2m', severity: 'critical' },
+    summary: 'Calls of the driver fail.',
+    description:
+      'At this rate the month is used up within two days. The log of {{ $labels.pod }} has a line for each call that failed.',
+  },
+  {
+    alert: 'QuarryCallsFailSlowly',
+    expr: burns({ windows: ['6h', '30m'], factor: 6 }),
+    ...{ for: '15m', severity: 'warning' },
+    summary: 'Some calls of the driver fail.',
+    description:
+      'At this rate the month is used up within five days. The log of {{ $labels.pod }} has a line for each call that failed.',
+  },
+  {
+    alert: 'QuarryMountsSlow',
+    expr: slowerThan('quarry_operation_duration_seconds', {
+      selector: 'method=~".*/NodePublishVolume"',
+      ...{ le: '5', share: 0.05 },
+    }),
+    ...{ for: '30m', severity: 'warning' },
+    summary: 'More than one mount in twenty takes over five seconds.',
+    description:
+      'Pods on {{ $labels.pod }} wait for their volumes. quarry_lvm_run_duration_seconds tells whether lvm is slow, quarry_queue_length whether much is asked for at once.',
+  },
+  {
+    alert: 'QuarryLvmSlow',
+    expr: slowerThan('quarry_lvm_run_duration_seconds', {
+      selector: '',
+      ...{ le: '10', share: 0.05 },
+    }),
+    ...{ for: '30m', severity: 'warning' },
+    summary: 'More than one run of lvm in twenty takes over ten seconds.',
+    description: 'A disk of {{ $labels.pod }} may be failing, or somebody else holds the lock.',
+  },
+  {
+    alert: 'QuarryHostNotSeen',
+    expr: 'time() - quarry_last_look_seconds > 300',
+    ...{ for: '1m', severity: 'critical' },
+    summary: 'An agent has not seen its disks for five minutes.',
+    description:
+      'Nothing can be made or removed there, and its capacity is old. /readyz of {{ $labels.pod }} says why; often a disk does not answer.',
+  },
+  {
+    alert: 'QuarryAgentDown',
+    expr: `up{job=~".*/${names.agent}"} == 0`,
+    ...{ for: '10m', severity: 'critical' },
+    summary: 'An agent does not answer.',
+    description:
+      'Volumes that are mounted stay so. Pods that begin or end on the node of {{ $labels.pod }} wait.',
+  },
+  {
+    alert: 'QuarryRestartsOften',
+    expr: 'changes(process_start_time_seconds{job=~".*/(lvms-operator|vg-manager)"}[1h]) > 3',
+    ...{ for: '0m', severity: 'warning' },
+    summary: 'A process of Quarry was started four times within an hour.',
+    description: 'The last words of {{ $labels.pod }} are in `kubectl logs --previous`.',
+  },
+  ...poolAlerts('Data', 'topolvm_thinpool_data_percent'),
+  ...poolAlerts('Metadata', 'topolvm_thinpool_metadata_percent'),
+  {
+    alert: 'QuarryVolumeGroupAlmostFull',
+    expr: 'topolvm_volumegroup_available_bytes / topolvm_volumegroup_size_bytes < 0.05 unless on (node, device_class) topolvm_thinpool_size_bytes',
+    ...{ for: '30m', severity: 'warning' },
+    summary: 'A volume group can give less than a twentieth of its size.',
+    description: `New volumes of class ${on} will be refused soon: add a disk, or delete volumes.`,
+  },
+  {
+    alert: 'QuarryRaidDegraded',
+    expr: 'lvms_raid_health_status >= 1',
+    ...{ for: '5m', severity: 'critical' },
+    summary: 'A RAID has lost a device.',
+    description: `Class ${on} goes on with what is left. Replace the disk: see "trouble" in the guides.`,
+  },
+  {
+    alert: 'QuarryConfigurationRefused',
+    expr: 'quarry_configuration_good == 0',
+    ...{ for: '10m', severity: 'warning' },
+    summary: 'The last good lvmd.yaml is in force, not the newest.',
+    description: '/status of {{ $labels.pod }} says what is wrong with the file.',
+  },
+  {
+    alert: 'QuarryClassRefused',
+    expr: 'quarry_device_class_refused == 1',
+    ...{ for: '10m', severity: 'warning' },
+    summary: 'In a device class nothing new can be made.',
+    description: 'The group or pool of {{ $labels.device_class }} is missing on {{ $labels.pod }}.',
+  },
+  {
+    alert: 'QuarryQueueLong',
+    expr: 'quarry_queue_length > 100',
+    ...{ for: '15m', severity: 'warning' },
+    summary: 'Many changes wait for one volume group.',
+    description: '{{ $labels.volume_group }} of {{ $labels.pod }} is slower than it is asked.',
+  },
+];
+
+/** Both windows: it fails now, and it has failed for long enough to matter. */
+function burns({ windows, factor }: { windows: readonly string[]; factor: number }): string {
+  const limit = Number((factor * callBudget).toFixed(4));
+  return windows
+    .map((window) => {
+      const failed = `sum by (pod) (rate(quarry_operations_total{code=~"${ourFault}"}[${window}]))`;
+      const all = `sum by (pod) (rate(quarry_operations_total[${window}]))`;
+      return `${failed} / ${all} > ${limit}`;
+    })
+    .join(' and ');
+}
+
+type Slow = { readonly selector: string; readonly le: string; readonly share: number };
+
+function slowerThan(metric: string, { selector, le, share }: Slow): string {
+  const words = [selector, `le="${le}"`].filter((word) => word !== '').join(',');
+  const fast = `sum by (pod) (rate(${metric}_bucket{${words}}[1h]))`;
+  const all = `sum by (pod) (rate(${metric}_count${selector === '' ? '' : `{${selector}}`}[1h]))`;
+  return `1 - ${fast} / ${all} > ${share}`;
+}
+
+function poolAlerts(what: 'Data' | 'Metadata', metric: string): readonly Alert[] {
+  const advice = `Extend the pool of class ${on} before it is full: every volume in it fails then.`;
+  return [
+    {
+      alert: `QuarryThinPool${what}AlmostFull`,
+      expr: `${metric} > 80`,
+      ...{ for: '5m', severity: 'warning' },
+      summary: `The ${what.toLowerCase()} of a thin pool is 80 % full.`,
+      description: advice,
+    },
+    {
+      alert: `QuarryThinPool${what}Full`,
+      expr: `${metric} > 95`,
+      ...{ for: '1m', severity: 'critical' },
+      summary: `The ${what.toLowerCase()} of a thin pool is 95 % full.`,
+      description: advice,
+    },
+  ];
+}
+
+export function prometheusRule({ namespace }: Settings): Manifest {
+  return {
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'PrometheusRule',
+    metadata: { name: 'quarry', namespace },
+    spec: {
+      groups: [
+        {
+          name: 'quarry',
+          rules: alerts.map(({ severity, summary, description, ...rule }) => ({
+            ...rule,
+            labels: { severity },
+            annotations: { summary, description },
+          })),
+        },
+      ],
+    },
+  };
+}
+
+/** Whom Prometheus asks. The job of what it finds is `<namespace>/<name>`. */
+export function podMonitors({ namespace }: Settings): readonly Manifest[] {
+  return (['operator', 'agent'] as const).map((role: Role) => ({
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'PodMonitor',
+    metadata: { name: names[role], namespace, labels: labelsOf(role) },
+    spec: {
+      selector: { matchLabels: selectorOf(role) },
+      podMetricsEndpoints: [{ port: 'metrics', path: '/metrics', interval: '30s' }],
+    },
+  }));
+}

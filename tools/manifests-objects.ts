@@ -1,0 +1,110 @@
+import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
+import { podMonitors, prometheusRule } from './manifests-monitoring.ts';
+import { nodePolicy } from './manifests-policy.ts';
+import { accessOf, accountOf } from './manifests-rbac.ts';
+import {
+  defaultResources,
+  lvmdOnHost,
+  type Manifest,
+  type Release,
+  type Settings,
+} from './manifests-settings.ts';
+import {
+  agentDaemonSet,
+  allDaemonSet,
+  networkPolicies,
+  operatorBudget,
+  operatorDeployment,
+} from './manifests-workloads.ts';
+
+export function defaultSettings({ image }: Release): Settings {
+  const { repository, tag, digest } = image;
+  return {
+    namespace: 'quarry-system',
+    domain: groups.current,
+    useLegacy: '',
+    image: `${repository}:${tag}${digest === '' ? '' : `@${digest}`}`,
+    kubeletRoot: '/var/lib/kubelet',
+    lvmdVolume: lvmdOnHost,
+    resources: defaultResources,
+  };
+}
+
+/** The objects of each file, by its topic. */
+export function manifests(settings: Settings) {
+  return {
+    crds: [logicalVolumeCrd({ group: settings.domain, hasSelectableFields: true })],
+    namespace: [namespaceOf(settings)],
+    driver: [driverOf(settings)],
+    operator: [
+      accountOf('operator', settings),
+      ...accessOf('operator', settings),
+      operatorDeployment(settings),
+      operatorBudget(settings),
+    ],
+    agent: [accountOf('agent', settings), ...accessOf('agent', settings), agentDaemonSet(settings)],
+    // The operator's account, which the policy for agents does not bind.
+    all: [
+      accountOf('operator', settings),
+      ...accessOf('operator', settings),
+      ...accessOf('agent', settings, 'operator'),
+      allDaemonSet(settings),
+    ],
+    policy: nodePolicy(settings),
+    network: networkPolicies(settings),
+    monitoring: [...podMonitors(settings), prometheusRule(settings)],
+    samples: samplesOf(settings),
+  } as const satisfies Readonly<Record<string, readonly Manifest[]>>;
+}
+
+function namespaceOf({ namespace: name }: Settings): Manifest {
+  // The agent is privileged, and clusters may forbid that by default.
+  const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** As TopoLVM has it: `attachRequired` and the modes can never be changed. */
+function driverOf({ domain }: Settings): Manifest {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: domain },
+    spec: {
+      attachRequired: false,
+      podInfoOnMount: true,
+      storageCapacity: true,
+      volumeLifecycleModes: ['Persistent'],
+    },
+  };
+}
+
+function samplesOf({ domain }: Settings): readonly Manifest[] {
+  return [
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'topolvm-provisioner' },
+      provisioner: domain,
+      parameters: { 'csi.storage.k8s.io/fstype': 'xfs' },
+      // The scheduler looks for a node with room before a volume is made.
+      volumeBindingMode: 'WaitForFirstConsumer',
+      allowVolumeExpansion: true,
+    },
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'topolvm-provisioner-thin' },
+      provisioner: domain,
+      parameters: { 'csi.storage.k8s.io/fstype': 'xfs', [`${domain}/device-class`]: 'thin' },
+      volumeBindingMode: 'WaitForFirstConsumer',
+      allowVolumeExpansion: true,
+    },
+    {
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshotClass',
+      metadata: { name: 'topolvm-provisioner-thin' },
+      driver: domain,
+      deletionPolicy: 'Delete',
+    },
+  ];
+}

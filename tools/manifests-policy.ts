@@ -1,0 +1,112 @@
+import { type Manifest, names, type Settings } from './manifests-settings.ts';
+
+/**
+ * An agent that fell into wrong hands reaches no further than its node. RBAC cannot say "its own";
+ * the API server can, since it knows from the token on which node a pod runs (Kubernetes 1.30).
+ */
+export function nodePolicy({ namespace, domain }: Settings): readonly Manifest[] {
+  const name = `own-node.${domain}`;
+  const account = `system:serviceaccount:${namespace}:${names.agent}`;
+  const policy = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          watched(domain, ['logicalvolumes', 'logicalvolumes/status']),
+          watched('', ['nodes']),
+          watched('storage.k8s.io', ['csistoragecapacities']),
+        ],
+      },
+      matchConditions: [
+        { name: 'agent', expression: `request.userInfo.username == ${cel(account)}` },
+      ],
+      variables: [
+        { name: 'node', expression: nodeOfToken },
+        // What is deleted has no new object, what is made no old one.
+        {
+          name: 'objects',
+          expression: '[object, oldObject].filter(one, one != null)',
+        },
+      ],
+      validations: [
+        {
+          expression: "variables.node != ''",
+          message: 'the token of this agent names no node: Kubernetes 1.30 or newer is needed',
+        },
+        {
+          expression: onlyFor(
+            'logicalvolumes',
+            'variables.objects.all(one, one.spec.nodeName == variables.node)',
+          ),
+          messageExpression: refusal('LogicalVolumes of other nodes'),
+        },
+        {
+          expression: onlyFor(
+            'nodes',
+            'request.name == variables.node && object.spec == oldObject.spec',
+          ),
+          messageExpression: refusal('other Nodes, nor the spec of its own'),
+        },
+        {
+          expression: onlyFor(
+            'csistoragecapacities',
+            `variables.objects.all(one, ${isOfNode(topologyKey(domain))})`,
+          ),
+          messageExpression: refusal('capacities of other nodes'),
+        },
+      ],
+    },
+  };
+  const binding = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  };
+  return [policy, binding];
+}
+
+const nodeKey = 'authentication.kubernetes.io/node-name';
+
+const nodeOfToken = [
+  `${cel(nodeKey)} in request.userInfo.extra`,
+  `? request.userInfo.extra[${cel(nodeKey)}][0]`,
+  ": ''",
+].join(' ');
+
+function watched(group: string, resources: readonly string[]) {
+  return {
+    apiGroups: [group],
+    apiVersions: ['*'],
+    operations: ['CREATE', 'UPDATE', 'DELETE'],
+    resources,
+  };
+}
+
+function onlyFor(resource: string, rule: string): string {
+  return `request.resource.resource != ${cel(resource)} || (${rule})`;
+}
+
+function refusal(what: string): string {
+  return `'the agent of ' + variables.node + ' may not change ${what}'`;
+}
+
+/** The labels are what the scheduler goes by, and they can never change. */
+function isOfNode(key: string): string {
+  return [
+    ...['has(one.nodeTopology)', 'has(one.nodeTopology.matchLabels)'],
+    `${cel(key)} in one.nodeTopology.matchLabels`,
+    `one.nodeTopology.matchLabels[${cel(key)}] == variables.node`,
+  ].join(' && ');
+}
+
+function topologyKey(domain: string): string {
+  return `topology.${domain}/node`;
+}
+
+function cel(text: string): string {
+  return `'${text}'`;
+}

@@ -1,0 +1,124 @@
+import { type Manifest, names, type Role, type Settings } from './manifests-settings.ts';
+
+export type Rule = {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+};
+
+export type Rules = {
+  /** In the namespace of the installation. */
+  readonly own: readonly Rule[];
+  /** In the whole cluster: each says why a Role does not do. */
+  readonly cluster: readonly Rule[];
+};
+
+const read = ['get', 'list', 'watch'];
+
+/** What each role may do: what it does, and nothing else. */
+export function rulesOf(role: Role, domain: string): Rules {
+  return role === 'operator' ? operatorRules(domain) : agentRules(domain);
+}
+
+function operatorRules(domain: string): Rules {
+  return {
+    own: [
+      // One leader: our lease, and those of the sidecars whose place we take. They are in the
+      // namespace of the controller that they belonged to.
+      rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
+      // What nodes that are gone have left behind is taken away. Agents write their own.
+      rule('storage.k8s.io', ['csistoragecapacities'], [...read, 'delete']),
+    ],
+    cluster: [
+      // Volumes belong to no namespace. They are made for claims, grown, and deleted when released;
+      // patched: finalizer, and the size after a growth.
+      rule('', ['persistentvolumes'], [...read, 'create', 'patch', 'delete']),
+      // Claims of every namespace ask for volumes. Patched: the selected node is taken off so that
+      // a pod moves on, and finalizers guard what is being copied.
+      rule('', ['persistentvolumeclaims'], [...read, 'patch']),
+      // How far a growth is.
+      rule('', ['persistentvolumeclaims/status'], ['patch']),
+      // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
+      // is taken off a Node that is being deleted.
+      rule('', ['nodes'], [...read, 'patch']),
+      // Events are written in the namespace of what they are about.
+      rule('', ['events'], ['create', 'patch']),
+      // What a claim asks for, and which nodes have the driver. None of them has a namespace.
+      rule('storage.k8s.io', ['storageclasses', 'csinodes', 'volumeattributesclasses'], read),
+      // The intent for each volume and snapshot, without a namespace. The status is the agents'.
+      rule(domain, ['logicalvolumes'], [...read, 'create', 'patch', 'delete']),
+      // Snapshots of every namespace. Patched: a finalizer while one is being restored.
+      rule('snapshot.storage.k8s.io', ['volumesnapshots'], [...read, 'patch']),
+      rule('snapshot.storage.k8s.io', ['volumesnapshotclasses'], read),
+      // Contents have no namespace. Patched: annotation of a snapshot under way, finalizer at the
+      // end; the status holds the handle.
+      rule('snapshot.storage.k8s.io', ['volumesnapshotcontents'], [...read, 'patch']),
+      rule('snapshot.storage.k8s.io', ['volumesnapshotcontents/status'], ['patch']),
+      // The same for groups of snapshots.
+      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotclasses'], read),
+      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents'], [...read, 'patch']),
+      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents/status'], ['patch']),
+      // Whether the kinds of snapshots are there: they may be installed after us.
+      rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list', 'watch']),
+    ],
+  };
+}
+
+function agentRules(domain: string): Rules {
+  return {
+    own: [
+      // How much its node can give to each class. The policy keeps it to its own objects.
+      rule('storage.k8s.io', ['csistoragecapacities'], [...read, 'create', 'patch', 'delete']),
+    ],
+    cluster: [
+      // The volumes of its node, which have no namespace. Patched: finalizer and label of objects
+      // that TopoLVM made, and the finalizer when the LV is gone.
+      rule(domain, ['logicalvolumes'], [...read, 'patch']),
+      // What became of them.
+      rule(domain, ['logicalvolumes/status'], ['patch']),
+      // Its own Node: annotations with free space, and TopoLVM's finalizer.
+      rule('', ['nodes'], [...read, 'patch']),
+      // Which classes it has to tell the capacity of.
+      rule('storage.k8s.io', ['storageclasses'], read),
+      // What went wrong with a volume, on the volume.
+      rule('', ['events'], ['create', 'patch']),
+    ],
+  };
+}
+
+function rule(group: string, resources: readonly string[], verbs: readonly string[]): Rule {
+  return { apiGroups: [group], resources, verbs };
+}
+
+const api = 'rbac.authorization.k8s.io';
+
+/** Account, roles and bindings of one role; `account` is who may act in it. */
+export function accessOf(role: Role, settings: Settings, account: Role = role) {
+  const { namespace, domain } = settings;
+  const name = names[role];
+  const rules = rulesOf(role, domain);
+  const binding = (kind: 'Role' | 'ClusterRole') => ({
+    apiVersion: `${api}/v1`,
+    kind: `${kind}Binding`,
+    metadata: kind === 'Role' ? { name, namespace } : { name },
+    roleRef: { apiGroup: api, kind, name },
+    subjects: [{ kind: 'ServiceAccount', name: names[account], namespace }],
+  });
+  const roleOf = (kind: 'Role' | 'ClusterRole') => ({
+    apiVersion: `${api}/v1`,
+    kind,
+    metadata: kind === 'Role' ? { name, namespace } : { name },
+    rules: kind === 'Role' ? rules.own : rules.cluster,
+  });
+  const access: readonly Manifest[] = [
+    roleOf('ClusterRole'),
+    binding('ClusterRole'),
+    roleOf('Role'),
+    binding('Role'),
+  ];
+  return access;
+}
+
+export function accountOf(role: Role, { namespace }: Settings): Manifest {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: names[role], namespace } };
+}

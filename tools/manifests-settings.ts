@@ -1,0 +1,66 @@
+/** What an installation may choose. In the chart each of these is a word of its template. */
+export type Settings = {
+  readonly namespace: string;
+  /** `topolvm.io`, or the group that TopoLVM had before. */
+  readonly domain: string;
+  /** `true` or `false`, as the program reads it. */
+  readonly useLegacy: string;
+  /** Name, tag and digest. */
+  readonly image: string;
+  readonly kubeletRoot: string;
+  /** Where `lvmd.yaml` comes from. */
+  readonly lvmdVolume: object;
+  readonly resources: { readonly operator: unknown; readonly agent: unknown };
+};
+
+/** One image, for all machines: its digest is that of an index. */
+export type Release = {
+  readonly version: string;
+  readonly image: { readonly repository: string; readonly tag: string; readonly digest: string };
+};
+
+export type Manifest = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+};
+
+/** LVMS' names, so that its clusters are taken over in place. */
+export const names = { operator: 'lvms-operator', agent: 'vg-manager' } as const;
+
+export type Role = keyof typeof names;
+
+/** TopoLVM's labels: dashboards, alerts and test suites in the field select by them. */
+const components: { readonly [role in Role]: string } = { operator: 'controller', agent: 'node' };
+
+export function labelsOf(role: Role): Readonly<Record<string, string>> {
+  return { ...selectorOf(role), 'app.kubernetes.io/part-of': 'quarry' };
+}
+
+/** A selector can never change: nothing that differs between two installations is in it. */
+export function selectorOf(role: Role): Readonly<Record<string, string>> {
+  return {
+    'app.kubernetes.io/name': 'topolvm',
+    'app.kubernetes.io/component': components[role],
+  };
+}
+
+/** Metrics and probes. */
+export const diagnosticsPort = 8080;
+
+export const defaultResources = {
+  operator: { requests: { cpu: '10m', memory: '100Mi' }, limits: { memory: '256Mi' } },
+  // No limit: mkfs and lvm count as part of the agent, and a killed lvm leaves volumes suspended.
+  agent: { requests: { cpu: '10m', memory: '80Mi' } },
+} as const;
+
+/** The file of each node: what the nodes of a cluster have for disks differs. */
+export const lvmdOnHost = {
+  hostPath: { path: '/etc/topolvm', type: 'DirectoryOrCreate' },
+} as const;

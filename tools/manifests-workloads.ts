@@ -1,0 +1,230 @@
+import {
+  diagnosticsPort,
+  labelsOf,
+  type Manifest,
+  names,
+  type Role,
+  type Settings,
+  selectorOf,
+} from './manifests-settings.ts';
+
+const program = ['/usr/bin/node', '/usr/lib/quarry/quarry.cjs'] as const;
+
+/** Two replicas: one leads, the other takes over within seconds. Neither needs any rights on a node. */
+export function operatorDeployment(settings: Settings): Manifest {
+  const labels = labelsOf('operator');
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: names.operator, namespace: settings.namespace, labels },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: selectorOf('operator') },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: names.operator,
+          priorityClassName: 'system-cluster-critical',
+          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          tolerations: [
+            { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' },
+            { key: 'node-role.kubernetes.io/master', operator: 'Exists' },
+          ],
+          affinity: { podAntiAffinity: preferOtherNodes },
+          securityContext: {
+            ...{ runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532 },
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [
+            {
+              // LVMS' name: its tooling looks for it.
+              name: 'manager',
+              image: settings.image,
+              command: program,
+              args: operatorArguments(settings),
+              env: environment(settings),
+              ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
+              ...probes,
+              resources: settings.resources.operator,
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ['ALL'] },
+              },
+              volumeMounts: [{ name: 'socket', mountPath: '/run/topolvm' }],
+            },
+          ],
+          volumes: [{ name: 'socket', emptyDir: {} }],
+        },
+      },
+    },
+  };
+}
+
+/** On every node, also on those that take no new pods: what is mounted there must come off again. */
+export function agentDaemonSet(settings: Settings): Manifest {
+  return daemonSet(settings, { account: 'agent', args: agentArguments(settings) });
+}
+
+/** Both roles in one process, for a cluster of one node. */
+export function allDaemonSet(settings: Settings): Manifest {
+  return daemonSet(settings, { account: 'operator', args: allArguments(settings) });
+}
+
+type Process = { readonly account: Role; readonly args: readonly string[] };
+
+function daemonSet(settings: Settings, { account, args }: Process): Manifest {
+  const { namespace, kubeletRoot } = settings;
+  const labels = labelsOf('agent');
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: names.agent, namespace, labels },
+    spec: {
+      selector: { matchLabels: selectorOf('agent') },
+      // Never two on one node at a time: kubelet knows one socket.
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: names[account],
+          priorityClassName: 'system-node-critical',
+          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          tolerations: [{ operator: 'Exists' }],
+          // lvm, mkfs and mount run in the namespaces of the host's first process.
+          hostPID: true,
+          terminationGracePeriodSeconds: 60,
+          containers: [
+            {
+              name: names.agent,
+              image: settings.image,
+              command: program,
+              args,
+              env: environment(settings),
+              ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
+              ...probes,
+              resources: settings.resources.agent,
+              securityContext: { privileged: true, runAsUser: 0 },
+              volumeMounts: agentMounts(kubeletRoot),
+            },
+          ],
+          volumes: agentVolumes(settings),
+        },
+      },
+    },
+  };
+}
+
+/** Mounts happen on the host and are seen in here; none is made in here. */
+function agentMounts(kubeletRoot: string) {
+  const mountPropagation = 'HostToContainer';
+  return [
+    { name: 'registration', mountPath: `${kubeletRoot}/plugins_registry` },
+    { name: 'sockets', mountPath: '/run/topolvm' },
+    { name: 'pods', mountPath: `${kubeletRoot}/pods`, mountPropagation },
+    { name: 'staging', mountPath: `${kubeletRoot}/plugins/kubernetes.io/csi`, mountPropagation },
+    { name: 'devices', mountPath: '/dev' },
+    { name: 'lvmd', mountPath: '/etc/topolvm' },
+    { name: 'state', mountPath: '/var/lib/quarry' },
+  ];
+}
+
+function agentVolumes({ kubeletRoot, domain, lvmdVolume }: Settings) {
+  const folder = (name: string, path: string, type = 'DirectoryOrCreate') => ({
+    name,
+    hostPath: { path, type },
+  });
+  return [
+    folder('registration', `${kubeletRoot}/plugins_registry`, 'Directory'),
+    // TopoLVM's layout: what kubelet remembers of the driver stays true.
+    folder('sockets', `${kubeletRoot}/plugins/${domain}/node`),
+    folder('pods', `${kubeletRoot}/pods`),
+    folder('staging', `${kubeletRoot}/plugins/kubernetes.io/csi`),
+    folder('devices', '/dev', 'Directory'),
+    { name: 'lvmd', ...lvmdVolume },
+    folder('state', '/var/lib/quarry'),
+  ];
+}
+
+function operatorArguments(_settings: Settings): readonly string[] {
+  return ['operator'];
+}
+
+function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {
+  return [
+    'agent',
+    '--nsenter',
+    '--node-name=$(NODE_NAME)',
+    `--kubelet-root=${kubeletRoot}`,
+    `--host-socket=${kubeletRoot}/plugins/${domain}/node/csi-topolvm.sock`,
+  ];
+}
+
+function allArguments(settings: Settings): readonly string[] {
+  const [, ...flags] = agentArguments(settings);
+  return ['all', ...flags];
+}
+
+function environment({ useLegacy }: Settings) {
+  const field = (name: string, fieldPath: string) => ({
+    name,
+    valueFrom: { fieldRef: { fieldPath } },
+  });
+  return [
+    field('NODE_NAME', 'spec.nodeName'),
+    field('POD_NAME', 'metadata.name'),
+    field('NAMESPACE', 'metadata.namespace'),
+    // As TopoLVM has it: anything but nothing chooses the group that it had before.
+    { name: 'USE_LEGACY', value: useLegacy },
+  ];
+}
+
+const probes = {
+  startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: 60 },
+  livenessProbe: { ...probe('/healthz'), periodSeconds: 20, timeoutSeconds: 5 },
+  readinessProbe: { ...probe('/readyz'), periodSeconds: 10, timeoutSeconds: 5 },
+};
+
+function probe(path: string) {
+  return { httpGet: { path, port: 'metrics' } };
+}
+
+const preferOtherNodes = {
+  preferredDuringSchedulingIgnoredDuringExecution: [
+    {
+      weight: 100,
+      podAffinityTerm: {
+        labelSelector: { matchLabels: selectorOf('operator') },
+        topologyKey: 'kubernetes.io/hostname',
+      },
+    },
+  ],
+};
+
+/** A drain leaves one that can take over. */
+export function operatorBudget({ namespace }: Settings): Manifest {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: names.operator, namespace },
+    spec: { maxUnavailable: 1, selector: { matchLabels: selectorOf('operator') } },
+  };
+}
+
+/** API servers listen on one of these: behind the service address, or as they are. */
+export const apiServerPorts = [443, 6443] as const;
+
+/** Out: to the API server. In: who reads metrics, and probes. Nothing else. */
+export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
+  return (['operator', 'agent'] as const).map((role: Role) => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: names[role], namespace },
+    spec: {
+      podSelector: { matchLabels: selectorOf(role) },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ protocol: 'TCP', port: diagnosticsPort }] }],
+      egress: [{ ports: apiServerPorts.map((port) => ({ protocol: 'TCP', port })) }],
+    },
+  }));
+}

@@ -1,0 +1,77 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { dump } from 'js-yaml';
+import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
+import { chartFiles } from './manifests-chart.ts';
+import { dashboard } from './manifests-dashboard.ts';
+import { defaultSettings, manifests } from './manifests-objects.ts';
+import type { Manifest, Release } from './manifests-settings.ts';
+
+/**
+ * Everything that is given to a cluster: plain manifests in `deploy/`, and a chart, from the
+ * same objects.
+ *
+ *   node tools/manifests.ts --release build/image/release.json --out build/manifests
+ */
+const root = join(import.meta.dirname, '..');
+
+/** The images that the manifests in the tree are for. */
+export const releaseFile = 'deploy/release.json';
+
+export function readRelease(file = join(root, releaseFile)): Release {
+  return JSON.parse(readFileSync(file, 'utf8')) as Release;
+}
+
+/** Paths in the tree, and the text that belongs there. */
+export function manifestFiles(release: Release): Readonly<Record<string, string>> {
+  const settings = defaultSettings(release);
+  const made = manifests(settings);
+  const legacy = manifests({ ...settings, domain: groups.legacy, useLegacy: 'true' });
+  const old = { group: groups.current, hasSelectableFields: false };
+  return {
+    'deploy/crds.yaml': yamlOf(made.crds),
+    'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old)]),
+    'deploy/quarry.yaml': yamlOf(separate(made)),
+    'deploy/quarry-all.yaml': yamlOf(together(made)),
+    'deploy/node-policy.yaml': yamlOf(made.policy),
+    'deploy/monitoring.yaml': yamlOf(made.monitoring),
+    'deploy/samples.yaml': yamlOf(made.samples),
+    'deploy/legacy/crds.yaml': yamlOf(legacy.crds),
+    'deploy/legacy/quarry.yaml': yamlOf(separate(legacy)),
+    'deploy/legacy/node-policy.yaml': yamlOf(legacy.policy),
+    'deploy/dashboard.json': `${JSON.stringify(dashboard(), undefined, 2)}\n`,
+    ...chartFiles(release),
+  };
+}
+
+type Made = ReturnType<typeof manifests>;
+
+function separate({ namespace, driver, operator, agent, network }: Made): readonly Manifest[] {
+  return [...namespace, ...driver, ...operator, ...agent, ...network];
+}
+
+function together({ namespace, driver, all, network }: Made): readonly Manifest[] {
+  return [...namespace, ...driver, ...all, ...network.slice(1)];
+}
+
+const note = '# Made by `make manifests`; do not edit.\n';
+
+export function yamlOf(objects: readonly object[]): string {
+  const documents = objects.map((one) => dump(one, { lineWidth: 100, noRefs: true }));
+  return `${note}${documents.join('---\n')}`;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      release: { type: 'string', default: join(root, releaseFile) },
+      out: { type: 'string', default: root },
+    },
+  });
+  for (const [path, text] of Object.entries(manifestFiles(readRelease(values.release)))) {
+    const file = join(values.out, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
