@@ -2,7 +2,7 @@ import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-
 import { showQuantity } from '../api/quantity.ts';
 import type { Bytes } from '../base/bytes.ts';
 import { failures, OperationError } from '../base/failures.ts';
-import { groupOf } from '../core/cluster/agent-group.ts';
+import { groupIn } from '../core/cluster/agent-group.ts';
 import {
   type AgentDecision,
   type AgentMember,
@@ -17,6 +17,7 @@ import {
 } from '../core/cluster/agent-volume.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import type { DeviceClass } from '../core/device-class.ts';
+import type { ObservedHost } from '../core/observed.ts';
 import type { SnapshotGroup } from '../core/snapshot-group/catalog.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import type { Groups } from '../csi/groups.ts';
@@ -32,7 +33,7 @@ import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
-import { markPatch, releasePatch, statusPatch } from './volume-patches.ts';
+import { conditionPatch, markPatch, releasePatch, statusPatch } from './volume-patches.ts';
 
 export type LogicalVolumesParts = {
   readonly client: KubeClient;
@@ -97,6 +98,19 @@ export class LogicalVolumes {
   /** Classes or groups came or went: what was refused may work now. */
   lookAgain(): void {
     for (const { metadata } of this.#parts.informer.values()) this.#queue.add(metadata.name);
+  }
+
+  /** A look at the host may show that something is wrong with a volume, or well again. */
+  looked(host: ObservedHost): void {
+    const { names, node, classes, informer } = this.#parts;
+    const world = { names, node, classes: classes(), host, source: undefined, members: [] };
+    for (const object of informer.values()) {
+      const view = { ...world, object, refusedRequest: undefined };
+      const isMade = (object.status?.volumeID ?? '') !== '';
+      if (isMade && decideLogicalVolume(view).kind === 'condition') {
+        this.#queue.add(object.metadata.name);
+      }
+    }
   }
 
   #changed(object: LogicalVolume): void {
@@ -173,6 +187,9 @@ export class LogicalVolumes {
         await volumes.removeRecorded(decision.id, decision.volume, signal);
         this.#parts.changed();
         await this.#release(object, decision.finalizers);
+        return undefined;
+      case 'condition':
+        await this.#write(object, conditionPatch(object, decision.value));
         return undefined;
       case 'fail':
         return this.#fail(object, decision);
@@ -289,7 +306,7 @@ export class LogicalVolumes {
 }
 
 function groupIdOf(object: LogicalVolume): string | undefined {
-  const group = groupOf(object);
+  const group = groupIn(object);
   return group === undefined || isBlocked(group) ? undefined : group.id;
 }
 

@@ -1,4 +1,5 @@
 import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-volume.ts';
+import { conditionAnnotation } from '../core/cluster/names.ts';
 import { type JsonOperation, type Patch, pointer } from '../kube/patch.ts';
 
 /** Only this very object: a new one may have its name by now. */
@@ -48,6 +49,12 @@ export function markPatch(
       ...(labels === undefined ? [all] : each),
     ],
   };
+}
+
+/** Merged, because nobody else writes this key; the uid is compared by the server. */
+export function conditionPatch({ metadata }: LogicalVolume, value: string | null): Patch {
+  const annotations = { [conditionAnnotation]: value };
+  return { type: 'merge', body: { metadata: { uid: metadata.uid, annotations } } };
 }
 
 /** Fields that we do not know stay as they are. */

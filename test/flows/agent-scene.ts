@@ -3,7 +3,7 @@ import { Ledger } from '../../src/agent/ledger.ts';
 import type { LogEvent } from '../../src/agent/log.ts';
 import { LogicalVolumes } from '../../src/agent/logical-volumes.ts';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
-import { groupAnnotation } from '../../src/core/cluster/names.ts';
+import { groupNotes } from '../../src/core/cluster/logical-volume-group.ts';
 import type { DeviceClass } from '../../src/core/device-class.ts';
 import { Groups } from '../../src/csi/groups.ts';
 import { Volumes } from '../../src/csi/volumes.ts';
@@ -39,6 +39,7 @@ export class AgentScene {
   #stop = new AbortController();
   #ended: Promise<unknown> = Promise.resolve();
   #bug: unknown;
+  readonly #uids = new Map<string, string>();
   changes = 0;
 
   private constructor() {
@@ -115,16 +116,18 @@ export class AgentScene {
       spec: { name, nodeName: 'n1', size: '100Mi', deviceClass: 'thick', ...spec },
       ...(status === undefined ? {} : { status }),
     };
-    return this.api.put(logicalVolumes, object) as unknown as LogicalVolume;
+    const stored = this.api.put(logicalVolumes, object) as unknown as LogicalVolume;
+    this.#uids.set(name, stored.metadata.uid);
+    return stored;
   }
 
-  member(name: string, source: string, group: object): LogicalVolume {
-    const annotations = { [groupAnnotation]: JSON.stringify(group) };
+  member(name: string, source: string, group: Parameters<typeof groupNotes>[0]): LogicalVolume {
+    const annotations = groupNotes(group);
     return this.put(name, { source, accessType: 'ro', annotations });
   }
 
   object(name: string): LogicalVolume {
-    const found = this.api.all(logicalVolumes).find(({ metadata }) => metadata.name === name);
+    const found = this.api.one(logicalVolumes, name);
     if (found === undefined) throw new Error(`there is no ${name}`);
     return found as unknown as LogicalVolume;
   }
@@ -141,8 +144,9 @@ export class AgentScene {
     this.change(name, { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
   }
 
+  /** The LV of an object, also when the object is gone. */
   lv(name: string): Lv | undefined {
-    return this.stage.world.lv('data', this.object(name).metadata.uid);
+    return this.stage.world.lv('data', this.#uids.get(name) ?? '');
   }
 
   lvcreate(...words: readonly string[]): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { MiB } from '../../src/base/bytes.ts';
 import { virtualBytes } from '../world/model.ts';
-import { AgentScene } from './agent-scene.ts';
+import { AgentScene, logicalVolumes } from './agent-scene.ts';
 
 async function started(): Promise<AgentScene> {
   const scene = await AgentScene.begin();
@@ -17,7 +17,7 @@ const hasCode = (scene: AgentScene, name: string) => () =>
   (scene.object(name).status?.code ?? 0) !== 0;
 
 const isReleased = (scene: AgentScene, name: string) => () =>
-  (scene.object(name).metadata.finalizers ?? []).length === 0;
+  scene.api.one(logicalVolumes, name) === undefined;
 
 test('a volume is made with one lvm run and told with one write, whole extents and all', async () => {
   const scene = await started();
@@ -282,4 +282,20 @@ test('told to stop, it ends what is under way and begins nothing more', async ()
   for (const name of ['a', 'b', 'c']) {
     assert.equal(isMade(scene, name)(), scene.lv(name) !== undefined, name);
   }
+});
+
+test('what is wrong with a volume stands in an annotation, and goes when it is well again', async () => {
+  const scene = await started();
+  scene.put('pvc-1');
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  const { engine } = scene.stage;
+  const condition = () => scene.object('pvc-1').metadata.annotations?.['quarry.io/condition'];
+  const lv = scene.lv('pvc-1') ?? assert.fail();
+  lv.isSuspended = true;
+  scene.agent.looked((await scene.stage.run(engine.observe())).host);
+  await scene.until('told', () => condition() !== undefined);
+  assert.match(condition() ?? '', /suspended/);
+  lv.isSuspended = false;
+  scene.agent.looked((await scene.stage.run(engine.observe())).host);
+  await scene.until('well', () => condition() === undefined);
 });

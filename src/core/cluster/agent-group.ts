@@ -1,27 +1,35 @@
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
 import { show } from '../../base/show.ts';
+import { groupNameAnnotation, groupSizeAnnotation } from './logical-volume-group.ts';
 import { groupAnnotation } from './names.ts';
 
 /** The group snapshot that an object is to be a part of. */
 export type AgentGroup = { readonly id: string; readonly size: number; readonly name: string };
 
-export function groupOf({ metadata }: LogicalVolume): AgentGroup | Blocked | undefined {
-  const text = metadata.annotations?.[groupAnnotation];
-  if (text === undefined) return undefined;
-  const group = parse(text);
-  if (group !== undefined) return group;
-  const message = `the annotation ${groupAnnotation} of ${metadata.name} is ${show(text)}`;
-  return blocked('InvalidRequest', `${message}: it needs id, size and name`);
+export function groupIn({ metadata }: LogicalVolume): AgentGroup | Blocked | undefined {
+  const { annotations = {}, name: object } = metadata;
+  const text = annotations[groupAnnotation] ?? '';
+  if (text === '') return undefined;
+  const size = Number(annotations[groupSizeAnnotation] ?? Number.NaN);
+  const name = annotations[groupNameAnnotation] ?? '';
+  const notes = text.startsWith('{') ? parse(text) : { id: text, size, name };
+  if (isGroup(notes)) return notes;
+  const message = `the annotations of ${object} about its group snapshot are not whole`;
+  return blocked('InvalidRequest', `${message}: ${show({ text, size: String(size), name })}`);
 }
 
-function parse(text: string): AgentGroup | undefined {
+/** All three in one text, as JSON. */
+function parse(text: string): unknown {
   try {
-    const { id, size, name } = JSON.parse(text) as Partial<AgentGroup>;
-    const isRight =
-      typeof id === 'string' && typeof name === 'string' && Number.isSafeInteger(size);
-    return isRight && Number(size) > 0 ? { id, name, size: Number(size) } : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+function isGroup(value: unknown): value is AgentGroup {
+  const { id, size, name } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isNamed = typeof id === 'string' && id !== '' && typeof name === 'string' && name !== '';
+  return isNamed && Number.isSafeInteger(size) && Number(size) > 0;
 }

@@ -6,8 +6,11 @@ import type { Recorded } from '../catalog.ts';
 import { type DeviceClass, findDeviceClass } from '../device-class.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost } from '../observed.ts';
+import { volumeCondition } from '../publication/condition.ts';
+import type { VolumeCondition } from '../publication/status.ts';
 import { isBlocked } from '../usable-vg.ts';
-import { groupOf } from './agent-group.ts';
+import { groupIn } from './agent-group.ts';
+import { conditionWrite } from './health.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 
 /** A LogicalVolume of this node, and what is known of the rest of the world. */
@@ -59,6 +62,8 @@ export type AgentDecision =
       /** What is left of the finalizers then. */
       readonly finalizers: readonly string[];
     }
+  /** The annotation that says what is wrong with it; null takes it off. */
+  | { readonly kind: 'condition'; readonly value: string | null }
   /** It cannot be made, and never will: told as its status once nothing of it is on the disks. */
   | { readonly kind: 'fail'; readonly code: FailureCode; readonly message: string }
   /** Only a person can say what is right. */
@@ -190,7 +195,7 @@ function decideCreation(view: AgentView): AgentDecision {
   if (trouble !== undefined) return trouble;
   if (source === undefined) return missingSource(object);
   const sourceId = source.metadata.uid;
-  const group = groupOf(object);
+  const group = groupIn(object);
   if (group !== undefined) return isBlocked(group) ? failed(group) : decideGroup(view, group);
   if (isSnapshot(object)) return { kind: 'snapshot', snapshot: { id, name, sourceId } };
   const kind = isSnapshot(source) ? 'snapshot' : 'volume';
@@ -253,11 +258,26 @@ function decideSize(view: AgentView, volumeID: string): AgentDecision {
   const { currentSize = '' } = object.status ?? {};
   const current = currentSize === '' ? undefined : parseQuantity(currentSize);
   const isEnough = typeof current === 'bigint' && wanted <= current;
-  if (isEnough) return { kind: 'rest', why: 'it is as it should be' };
+  if (isEnough) return decideCondition(object, host);
   const request = requestOf(view);
   if (request === refusedRequest) return { kind: 'rest', why: 'it was refused to grow' };
   if (isSnapshot(object)) return decideSnapshotSize(object, host);
   return { kind: 'expand', id: volumeID, sizeBytes: wanted, request };
+}
+
+/** What is wrong with the LV stands beside its status, for whoever tells the claim's owner. */
+function decideCondition(object: LogicalVolume, host: ObservedHost): AgentDecision {
+  const write = conditionWrite(object, conditionOn(object, host));
+  if (write.kind === 'keep') return { kind: 'rest', why: 'it is as it should be' };
+  return { kind: 'condition', value: write.value };
+}
+
+function conditionOn({ metadata }: LogicalVolume, host: ObservedHost): VolumeCondition {
+  const id = metadata.uid;
+  const vg = host.vgs.find((group) => findLv(group, id) !== undefined);
+  const lv = vg === undefined ? undefined : findLv(vg, id);
+  if (vg !== undefined && lv !== undefined) return volumeCondition(lv, vg);
+  return { isAbnormal: true, message: `no volume group of this node has the volume ${id}` };
 }
 
 /** A snapshot never grows: its size is told once. */
