@@ -1,0 +1,117 @@
+import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
+import { GiB } from '../../src/base/bytes.ts';
+import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { thinPoolTask, volumeGroupTask } from '../../src/engine/tasks.ts';
+import { nodeFile } from '../flows/stage.ts';
+import type { Chance } from '../world/chance.ts';
+import type { FakeClock } from '../world/clock.ts';
+import { plainDisks } from '../world/devices.ts';
+import { FakeWorld } from '../world/world.ts';
+import type { Served } from './driver.ts';
+import type { Kubelet } from './kubelet.ts';
+import { Life } from './life.ts';
+import type { AgentProgram, NodeSurroundings, Surroundings } from './programs.ts';
+
+type Parts = {
+  readonly name: string;
+  readonly clock: FakeClock;
+  readonly chance: Chance;
+  readonly agent: AgentProgram;
+  /** What a process on this machine is given, for each of its lives. */
+  readonly surround: (machine: string, role: string, life: Life) => Surroundings;
+  /** A process of ours ended by a bug. */
+  readonly bug: (error: unknown) => void;
+};
+
+/** One node: its disks and its LVM, the agent, and kubelet. */
+export class Machine {
+  readonly name: string;
+  readonly world: FakeWorld;
+  readonly desired: DesiredNode;
+  kubelet: Kubelet | undefined;
+  readonly #parts: Parts;
+  #served: Served | undefined;
+  #isUp = true;
+  #lives = 0;
+
+  constructor(parts: Parts) {
+    this.name = parts.name;
+    this.#parts = parts;
+    const devices = plainDisks(2, 4n * GiB);
+    const seed = parts.chance.bits();
+    this.world = new FakeWorld({ seed, devices, clock: parts.clock });
+    const decoded = decodeNodeFile(nodeFile(devices.map(({ path }) => path)));
+    if (decoded.kind !== 'node') throw new Error(JSON.stringify(decoded.problems));
+    this.desired = desiredNode(decoded.spec);
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  get lives(): number {
+    return this.#lives;
+  }
+
+  served(): Served | undefined {
+    return this.#isUp ? this.#served : undefined;
+  }
+
+  async setUp(): Promise<void> {
+    const engine = new Engine({
+      ...{ host: this.world.host(), clock: this.#parts.clock, trace: () => undefined },
+    });
+    for (const vg of this.desired.volumeGroups) {
+      await engine.submitNode(volumeGroupTask(vg, this.desired));
+    }
+    for (const pool of this.desired.thinPools) await engine.submit(thinPoolTask(pool));
+  }
+
+  /** A new life of the agent; when it dies by itself the next one begins soon. */
+  startAgent(): void {
+    const { clock, agent, surround, bug } = this.#parts;
+    const life = new Life(clock);
+    const host = this.world.host();
+    this.#lives += 1;
+    host.onDeath(() => life.die());
+    life.onDeath(() => {
+      host.die();
+      if (this.#isUp) clock.after(2_000, () => this.#startAgain(life), 'agent');
+    });
+    const around: NodeSurroundings = {
+      ...surround(this.name, 'agent', life),
+      ...{ node: this.name, host, desired: this.desired },
+    };
+    const program = agent(around);
+    this.#served = { service: program.service, life };
+    program.run(new AbortController().signal).catch(bug);
+    void this.kubelet?.register();
+  }
+
+  killAgent(): void {
+    this.#served?.life.die();
+  }
+
+  /** Its own code does not run for a while. */
+  holdUpAgent(ms: number): void {
+    this.#served?.life.holdUp(ms);
+  }
+
+  powerOff(): void {
+    this.#isUp = false;
+    this.killAgent();
+    this.kubelet?.restart();
+    this.world.cutPower();
+  }
+
+  powerOn(): void {
+    if (this.#isUp) return;
+    this.#isUp = true;
+    this.startAgent();
+  }
+
+  #startAgain(after: Life): void {
+    if (this.#isUp && this.#served?.life === after) this.startAgent();
+  }
+}

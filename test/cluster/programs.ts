@@ -1,0 +1,38 @@
+import type { DesiredNode } from '../../src/core/node.ts';
+import type { Service } from '../../src/csi/service.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import type { Clock } from '../../src/kube/ports.ts';
+import type { FakeHost } from '../world/fake-host.ts';
+import type { Life } from './life.ts';
+
+/** What a process of ours finds around it. */
+export type Surroundings = {
+  /** A client with connections of its own. */
+  readonly client: () => KubeClient;
+  readonly clock: Clock;
+  readonly chance: () => number;
+  readonly wall: () => number;
+  readonly life: Life;
+  /** A name that no other process has, nor an earlier life of this one. */
+  readonly self: string;
+  readonly log: (line: { readonly level: string; readonly message: string }) => void;
+};
+
+export type NodeSurroundings = Surroundings & {
+  readonly node: string;
+  readonly host: FakeHost;
+  readonly desired: DesiredNode;
+};
+
+/** The agent of a node. The service is what kubelet finds behind the socket. */
+export type AgentProgram = (around: NodeSurroundings) => {
+  readonly service: Service;
+  run(signal: AbortSignal): Promise<void>;
+};
+
+export type OperatorProgram = (around: Surroundings) => {
+  run(signal: AbortSignal): Promise<void>;
+};
+
+export const driver = 'topolvm.io';
+export const namespace = 'quarry-system';
