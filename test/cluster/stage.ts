@@ -266,6 +266,11 @@ export class ClusterStage {
       metadata: { name: 'snap' },
       ...{ driver, deletionPolicy: 'Delete' },
     });
+    for (const kind of ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses']) {
+      const metadata = { name: `${kind}.snapshot.storage.k8s.io` };
+      const spec = { versions: [{ name: 'v1', served: true }] };
+      this.admin.create(collections.definitions, { metadata, spec });
+    }
   }
 }
 

@@ -32,6 +32,7 @@ export const collections = {
   legacyVolumes: '/apis/topolvm.cybozu.com/v1/logicalvolumes',
   snapshots: '/apis/snapshot.storage.k8s.io/v1/volumesnapshots',
   contents: '/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents',
+  definitions: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
   snapshotClasses: '/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses',
 } as const;
 

@@ -1,0 +1,81 @@
+import type { PersistentVolumeClaim } from '../../src/api/objects/claim.ts';
+import { sizeAt } from '../kube/fake-api-rules.ts';
+import { driver } from './programs.ts';
+import { isBound } from './scheduler.ts';
+import type { ClusterStage } from './stage.ts';
+import { roomOn, roundedUp } from './truth.ts';
+
+export type Reason = { readonly isProven: boolean; readonly why: string };
+
+/** Why a claim has no volume, looked up on the disks and not asked of our own code. */
+export function pendingReason(stage: ClusterStage, claim: PersistentVolumeClaim): Reason {
+  const { name } = claim.metadata;
+  const storageClass = stage.admin.storageClass(claim.spec.storageClassName);
+  if (storageClass === undefined) return proven('there is no such class');
+  const source = claim.spec.dataSource;
+  if (source !== undefined && !isSourceReady(stage, source)) return proven('its source is missing');
+  const isWaiting = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
+  const pods = stage.pods.all.filter(({ claims }) => claims.includes(name));
+  if (isWaiting && pods.length === 0) return proven('nobody uses it');
+  const asked = sizeAt(claim, 'spec.resources.requests.storage');
+  const deviceClass = storageClass.parameters?.[`${driver}/device-class`] ?? '';
+  const nodes = nodesFor(stage, claim);
+  const open = nodes.filter((node) => {
+    const machine = stage.machine(node);
+    return roundedUp(asked, machine) <= roomOn(machine, deviceClass);
+  });
+  if (open.length === 0) return proven(`${asked} bytes are free on none of ${nodes.join(', ')}`);
+  if (isWaiting && pods.every((pod) => isHeldElsewhere(stage, pod.claims, open))) {
+    return proven('other volumes of the pod are elsewhere');
+  }
+  const told = pods.map(({ why }) => why).join('; ');
+  return { isProven: false, why: `${asked} bytes are free on ${open.join(', ')} (${told})` };
+}
+
+function proven(why: string): Reason {
+  return { isProven: true, why };
+}
+
+/** A copy is made where its source is. */
+function nodesFor(stage: ClusterStage, claim: PersistentVolumeClaim): readonly string[] {
+  const all = [...stage.machines.keys()];
+  const id = sourceId(stage, claim.spec.dataSource);
+  const record = stage.admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
+  return record === undefined ? all : all.filter((node) => node === record.spec.nodeName);
+}
+
+function isSourceReady(stage: ClusterStage, source: Source): boolean {
+  const id = sourceId(stage, source);
+  return stage.admin.logicalVolumes.some(({ metadata }) => metadata.uid === id);
+}
+
+type Source = { readonly kind: string; readonly name: string };
+
+function sourceId({ admin }: ClusterStage, source: Source | undefined): string | undefined {
+  if (source === undefined) return undefined;
+  if (source.kind === 'PersistentVolumeClaim') {
+    const claim = admin.claim(source.name);
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
+    return admin.volume(claim.spec.volumeName ?? '')?.spec.csi?.volumeHandle;
+  }
+  const snapshot = admin.snapshot(source.name);
+  if (snapshot === undefined || snapshot.status?.readyToUse !== true) return undefined;
+  const content = admin.content(snapshot.status.boundVolumeSnapshotContentName ?? '');
+  return content?.status?.snapshotHandle;
+}
+
+function isHeldElsewhere(
+  stage: ClusterStage,
+  claims: readonly string[],
+  open: readonly string[],
+): boolean {
+  return claims.some((name) => {
+    const claim = stage.admin.claim(name);
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return true;
+    if (!isBound(claim)) return false;
+    const volume = stage.admin.volume(claim.spec.volumeName ?? '');
+    const [term] = volume?.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+    const values = term?.matchExpressions?.[0]?.values ?? [];
+    return !values.some((node) => open.includes(node));
+  });
+}
