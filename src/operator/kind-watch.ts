@@ -50,6 +50,7 @@ export class KindWatch<T extends KubeObject> {
   #followed: string | undefined;
   #stop = new AbortController();
   #current: Served<T> | undefined;
+  #isLooked = false;
   #bug: unknown;
 
   constructor(parts: KindWatchParts<T>) {
@@ -59,6 +60,11 @@ export class KindWatch<T extends KubeObject> {
   /** The kind and its objects, once the first list is complete. */
   get current(): Served<T> | undefined {
     return this.#current;
+  }
+
+  /** Is it known what there is? Before that a missing object means nothing. */
+  get isKnown(): boolean {
+    return this.#isLooked && (this.#followed === undefined || this.#current !== undefined);
   }
 
   /** Of an empty list where the kind is not served. */
@@ -73,9 +79,9 @@ export class KindWatch<T extends KubeObject> {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Told when all objects are known, and when the kind is gone. */
+  /** Told when all objects are known, and when there is no such kind. */
   onServed(listener: (isServed: boolean) => void): () => void {
-    if (this.#current !== undefined) listener(true);
+    if (this.isKnown) listener(this.#current !== undefined);
     this.#whenServed.add(listener);
     return () => this.#whenServed.delete(listener);
   }
@@ -96,6 +102,10 @@ export class KindWatch<T extends KubeObject> {
       this.#follow(type === 'deleted' ? undefined : object, end);
     };
     definitions.onChange(follow);
+    void definitions.synced.then(() => {
+      this.#isLooked = true;
+      if (this.#followed === undefined) this.#tellServed(false);
+    });
     try {
       await definitions.run(end.signal);
     } finally {
@@ -136,7 +146,11 @@ export class KindWatch<T extends KubeObject> {
       if (this.#current !== served) return;
       for (const listener of this.#listeners) listener(change);
     });
-    for (const listener of this.#whenServed) listener(true);
+    this.#tellServed(true);
+  }
+
+  #tellServed(isServed: boolean): void {
+    for (const listener of this.#whenServed) listener(isServed);
   }
 
   #leave(): void {
@@ -144,7 +158,7 @@ export class KindWatch<T extends KubeObject> {
     this.#stop.abort();
     this.#current = undefined;
     this.#followed = undefined;
-    if (wasServed) for (const listener of this.#whenServed) listener(false);
+    if (wasServed) this.#tellServed(false);
   }
 }
 

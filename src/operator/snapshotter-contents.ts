@@ -69,14 +69,16 @@ export class ContentKeeper<T extends Content> implements Duty {
       work: (key, stop) => this.#unlessStopped(key, stop),
       trouble: (key, error, waitMs) => this.#tell(key, error, waitMs),
     });
+    const again = () => {
+      for (const { metadata, status } of contents.values()) {
+        const isDone = status?.readyToUse === true && metadata.deletionTimestamp === undefined;
+        if (!isDone) queue.add(metadata.name);
+      }
+    };
     const ends = [
       contents.onChange(({ object }) => queue.add(object.metadata.name)),
       // A class that was missing may be there now.
-      classes.onChange(() => {
-        for (const { metadata, status } of contents.values()) {
-          if (status?.readyToUse !== true) queue.add(metadata.name);
-        }
-      }),
+      ...[classes.onChange(again), classes.onServed(again)],
     ];
     try {
       await queue.run(signal);
@@ -96,7 +98,8 @@ export class ContentKeeper<T extends Content> implements Duty {
 
   /** Step by step until it rests; each write is made upon what it was decided from. */
   async #work(name: string, signal: AbortSignal): Promise<void> {
-    const served = this.#face.contents.current;
+    const { contents, classes } = this.#face;
+    const served = classes.isKnown ? contents.current : undefined;
     let content = served?.informer.get({ name });
     // What was just written is known to be true.
     let isLive = false;
@@ -114,9 +117,27 @@ export class ContentKeeper<T extends Content> implements Duty {
           continue;
         }
       }
-      content = await this.#carryOut(served, content, step, signal);
+      const before: T = content;
+      content = await this.#carryOut(served, before, step, signal).catch((error: unknown) =>
+        this.#anew(served, before, error),
+      );
       isLive = true;
     }
+  }
+
+  /** Somebody wrote first, or gave it up while it was tried: that need not wait for later. */
+  async #anew(served: Served<T>, before: T, error: unknown): Promise<T | undefined> {
+    const { name } = before.metadata;
+    const isNew = error instanceof NotYet && this.#isGivenUp(before, served.informer.get({ name }));
+    if (isNew || isKubeError(error, 'Conflict')) return this.#live(served, before);
+    throw error;
+  }
+
+  #isGivenUp(before: T, now: T | undefined): boolean {
+    const { beingDeleted } = this.#face.marks;
+    const signsOf = (content: T | undefined) =>
+      [content?.metadata.deletionTimestamp, content?.metadata.annotations?.[beingDeleted]].join();
+    return now !== undefined && signsOf(now) !== signsOf(before);
   }
 
   /** Nothing is made or removed for an object that is gone, whatever the watch has told. */
@@ -263,7 +284,7 @@ export class ContentKeeper<T extends Content> implements Duty {
   }
 
   #tell(name: string, error: unknown, waitMs: number): void {
-    if (error instanceof NotYet || isKubeError(error, 'Conflict')) return;
+    if (error instanceof NotYet) return;
     if (error instanceof KubeError || error instanceof OperationError) {
       this.#log('warn', error.message, name, { waitMs });
       return;

@@ -86,10 +86,12 @@ function ending(view: ContentView): ContentStep {
 
 function making(view: ContentView, origin: ContentOrigin & { kind: 'made' }): ContentStep {
   const make = { kind: 'make', name: origin.name, sourceIds: origin.sourceIds } as const;
-  // With a handle it is there, and looked at again until it is ready.
-  if (view.handle !== undefined) return view.isBeingCreated ? { kind: 'settle' } : make;
+  if (view.handle !== undefined && view.isBeingCreated) return { kind: 'settle' };
   // Also while it goes: only an answer tells whether there is something to remove.
   if (view.isBeingCreated) return make;
+  if (view.isBeingDeleted) return rest;
+  // It is there, and looked at again until it is ready.
+  if (view.handle !== undefined) return make;
   if (view.isGoing) {
     const message = 'it is being deleted, so nothing is made for it any more';
     return { kind: 'refuse', message: `${message}. Delete the snapshot and make another one` };
