@@ -69,16 +69,16 @@ export class ContentKeeper<T extends Content> implements Duty {
       work: (key, stop) => this.#unlessStopped(key, stop),
       trouble: (key, error, waitMs) => this.#tell(key, error, waitMs),
     });
-    const again = () => {
-      for (const { metadata, status } of contents.values()) {
-        const isDone = status?.readyToUse === true && metadata.deletionTimestamp === undefined;
-        if (!isDone) queue.add(metadata.name);
+    const again = (isWanted: (content: T) => boolean) => {
+      for (const content of contents.values()) {
+        if (isWanted(content)) queue.add(content.metadata.name);
       }
     };
     const ends = [
       contents.onChange(({ object }) => queue.add(object.metadata.name)),
+      classes.onServed(() => again(() => true)),
       // A class that was missing may be there now.
-      ...[classes.onChange(again), classes.onServed(again)],
+      classes.onChange(() => again(({ status }) => status?.readyToUse !== true)),
     ];
     try {
       await queue.run(signal);

@@ -3,6 +3,7 @@ import { type Bytes, bytes, GiB } from '../../src/base/bytes.ts';
 import { type FailureCode, OperationError } from '../../src/base/failures.ts';
 import type { GroupBook, GroupView, VolumeBook, VolumeView } from '../../src/csi/book.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { KubeError } from '../../src/kube/errors.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
 import { claimKind, persistentVolumeKind } from '../../src/kube/kinds.ts';
@@ -186,6 +187,9 @@ function pathOf(collection: string, name: string, namespace: string | undefined)
 /** So many effects, and then nothing: the last one is carried out, and nobody learns of it. */
 export class Life {
   #left: number;
+  #spent = 0;
+  /** Which effect is carried out without an answer. */
+  loses = 0;
   onDeath: () => void = () => undefined;
 
   constructor(left = Number.POSITIVE_INFINITY) {
@@ -196,7 +200,12 @@ export class Life {
     return this.#left <= 0;
   }
 
+  get isLost(): boolean {
+    return this.#spent === this.loses;
+  }
+
   spend(): void {
+    this.#spent += 1;
     this.#left -= 1;
     if (this.isDead) this.onDeath();
   }
@@ -209,7 +218,9 @@ function mortalTransport(inner: MemoryTransport, life: Life): Transport {
     send: async (call: Call): Promise<Answer> => {
       if (life.isDead) return never;
       const answer = await inner.send(call);
-      if (call.method !== 'GET' && !life.isDead) life.spend();
+      if (call.method === 'GET') return life.isDead ? never : answer;
+      if (!life.isDead) life.spend();
+      if (life.isLost) throw new KubeError('Unreachable', 'reset', { isUncertain: true });
       return life.isDead ? never : answer;
     },
     open: (call) => inner.open(call),
