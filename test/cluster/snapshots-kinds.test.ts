@@ -54,7 +54,7 @@ function worldWithGroups(versions: readonly [string, ...string[]], policy = 'Del
       volumeGroupSnapshotRef: { namespace: 'app', name: 'all', uid: 'g-u1' },
     },
   });
-  const group = () => world.api.one(collection, 'g1') as GroupContent | undefined;
+  const group = (): GroupContent | undefined => world.api.one(collection, 'g1');
   const giveUp = async () => {
     const metadata = { annotations: { [groupMarks.beingDeleted]: 'yes' } };
     await world.edit(collection, 'g1', { metadata });

@@ -175,7 +175,7 @@ export type Snapshot = Stored & {
 export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 export function annotationsOf(object: Stored | undefined): Readonly<Record<string, string>> {
-  return (object?.metadata['annotations'] ?? {}) as Readonly<Record<string, string>>;
+  return object?.metadata.annotations ?? {};
 }
 
 function pathOf(collection: string, name: string, namespace: string | undefined): string {
