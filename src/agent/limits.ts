@@ -5,6 +5,14 @@ export const agentLimits = {
   /** What failed without certainty is tried again after this, then later and later. */
   retryFirstMs: 500,
   retryLongestMs: 60_000,
+  /** The annotations of the Node are written at most this often, unless somebody decides by them. */
+  nodeWriteMs: 60_000,
+  /** Changes of a volume group that come together are told together. */
+  capacitySettleMs: 200,
+  /** One class is told at most this often. */
+  capacityWriteMs: 700,
+  /** How often the socket that kubelet knows us by is looked for. */
+  registrationLookMs: 10_000,
   /** Work under way when we are told to stop may take so long to end well. */
   stopGraceMs: 20_000,
 } as const;

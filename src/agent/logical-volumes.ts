@@ -33,7 +33,7 @@ import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
-import { conditionPatch, markPatch, releasePatch, statusPatch } from './volume-patches.ts';
+import { conditionPatch, markPatch, releasePatch, statusPatch } from './patches.ts';
 
 export type LogicalVolumesParts = {
   readonly client: KubeClient;

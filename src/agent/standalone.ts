@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
+import { nothingRecorded, type RecordedVolumes } from '../core/catalog.ts';
 import type { Configuration } from '../core/configuration.ts';
 import { localBook, localGroups } from '../csi/book.ts';
 import type { CallEvent } from '../csi/call.ts';
@@ -44,16 +45,20 @@ export type StandaloneOptions = {
   readonly metricsAddress: string;
   readonly node: string;
   readonly driver: string;
+  /** What parameters and the topology key begin with, if not with the driver's name. */
+  readonly domain?: string;
   readonly version: string;
   /** What programs are run with, e.g. nsenter into the host's namespaces. */
   readonly prefix: readonly string[];
   readonly path: string;
+  /** In a cluster its objects are the record, and the controller is not here. */
+  readonly recorded?: RecordedVolumes;
 };
 
 /** The world around the process; tests bring another one. */
 export type Doors = { readonly host: Host; readonly clock: Clock };
 
-/** The CSI driver on one host without any cluster: LVM itself is the only store. */
+/** The CSI driver on one host. Without a cluster LVM itself is the only store. */
 export async function startStandalone(
   options: StandaloneOptions,
   log: Log,
@@ -86,8 +91,8 @@ export class Standalone {
   readonly configuration: LvmdConfiguration;
   readonly engine: Engine;
   readonly #parts: Parts;
-  readonly #volumes: Volumes;
-  readonly #groups: Groups;
+  readonly volumes: Volumes;
+  readonly groups: Groups;
   readonly #publisher: Publisher;
   readonly #watch: FileWatch;
   readonly #health = new Health();
@@ -120,8 +125,9 @@ export class Standalone {
     const classes = () => this.configuration.classes;
     const common = { engine, publisher: this.#publisher, classes };
     const makers = { newId: randomUUID, nowMs: Date.now };
-    this.#volumes = new Volumes({ ...common, ...makers });
-    this.#groups = new Groups({ ...common, ...makers, volumes: this.#volumes });
+    const { recorded = nothingRecorded } = options;
+    this.volumes = new Volumes({ ...common, ...makers, recorded });
+    this.groups = new Groups({ ...common, ...makers, volumes: this.volumes });
     this.#watch = new FileWatch(options.lvmdFile, () => void this.configuration.reread());
     const { configuration } = this;
     this.#metrics = new Metrics({ ...options, engine, configuration, nowMs: Date.now });
@@ -264,7 +270,7 @@ export class Standalone {
       engine: this.engine,
       host,
       clock,
-      guarded: (report) => this.#volumes.guarded(report),
+      guarded: (report) => this.volumes.guarded(report),
       tell: (event) => {
         const level = event.outcome === 'grown' ? 'info' : 'warn';
         log({ level, ...event, message: `${event.what} ${event.name}: ${event.message}` });
@@ -273,16 +279,19 @@ export class Standalone {
   }
 
   #csi(): readonly Service[] {
-    const { driver, version, node } = this.#parts.options;
-    const names: DriverNames = { driver, version, node, domain: driver };
+    const { driver, domain = driver, version, node } = this.#parts.options;
+    const names: DriverNames = { driver, version, node, domain };
+    const controller = [
+      controllerService(localBook(this.volumes, names.node), names),
+      groupControllerService(localGroups(this.groups, names.node)),
+    ];
     return [
       identityService(names, {
         isReady: () => this.#hasLooked(),
-        missingGroups: () => this.#volumes.missingGroups(),
+        missingGroups: () => this.volumes.missingGroups(),
       }),
-      controllerService(localBook(this.#volumes, names.node), names),
-      groupControllerService(localGroups(this.#groups, names.node)),
-      nodeService({ volumes: this.#volumes, publisher: this.#publisher }, names),
+      ...(this.#parts.options.recorded === undefined ? controller : []),
+      nodeService({ volumes: this.volumes, publisher: this.#publisher }, names),
       healthService(this.#health),
     ];
   }
@@ -298,7 +307,7 @@ export class Standalone {
 
   async #serve(what: string, path: string, services: readonly Service[]): Promise<RunningServer> {
     const { log } = this.#parts;
-    const server = await startServer({ path, services, log: (event) => this.#logCall(event) });
+    const server = await startServer({ path, services, log: (event) => this.logCall(event) });
     this.#servers.add(server);
     log({ level: 'info', message: `serving ${what} on ${path}` });
     return server;
@@ -311,7 +320,7 @@ export class Standalone {
     return { host, mounts: await this.#publisher.nodeMounts() };
   }
 
-  #logCall(event: CallEvent): void {
+  logCall(event: CallEvent): void {
     this.#metrics.called(event);
     const level = event.code === 'OK' ? 'info' : 'warn';
     this.#parts.log({ ...event, level, message: event.message ?? event.method });

@@ -69,6 +69,12 @@ export const clusterFailures = {
     'system',
     'Ask again: another instance leads, or none does for a moment.',
   ),
+  RegistrationRefused: row(
+    'FAILED_PRECONDITION',
+    'backoff',
+    'administrator',
+    "Read kubelet's reason and its log; another driver may have this name or another topology.",
+  ),
   ClusterUnavailable: row(
     'UNAVAILABLE',
     'backoff',

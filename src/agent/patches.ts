@@ -1,14 +1,15 @@
 import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-volume.ts';
+import type { KubeObject } from '../api/objects/metadata.ts';
 import { conditionAnnotation } from '../core/cluster/names.ts';
 import { type JsonOperation, type Patch, pointer } from '../kube/patch.ts';
 
 /** Only this very object: a new one may have its name by now. */
-function sameObject({ metadata }: LogicalVolume): JsonOperation {
+function sameObject({ metadata }: KubeObject): JsonOperation {
   return { op: 'test', path: pointer('metadata', 'uid'), value: metadata.uid };
 }
 
 /** What others put into the list since is not lost: then nothing is written. */
-function finalizersPatch(object: LogicalVolume, value: readonly string[]): JsonOperation[] {
+function finalizersPatch(object: KubeObject, value: readonly string[]): JsonOperation[] {
   const path = pointer('metadata', 'finalizers');
   const { finalizers = [] } = object.metadata;
   if (finalizers.length === 0) return [{ op: 'add', path, value }];
@@ -65,4 +66,29 @@ export function statusPatch(object: LogicalVolume, status: LogicalVolumeStatus):
   const whole: JsonOperation = { op: 'add', path: pointer('status'), value: status };
   const isThere = object.status !== undefined;
   return { type: 'json', operations: [sameObject(object), ...(isThere ? fields : [whole])] };
+}
+
+/** Keys that are null are taken off; `finalizers` are all of them, where they change. */
+export function nodePatch(
+  node: KubeObject,
+  change: {
+    readonly annotations: Readonly<Record<string, string | null>>;
+    readonly finalizers: readonly string[] | undefined;
+  },
+): Patch {
+  const { annotations } = node.metadata;
+  const root = pointer('metadata', 'annotations');
+  const each = Object.entries(change.annotations).map(([key, value]): JsonOperation => {
+    const path = pointer('metadata', 'annotations', key);
+    return value === null ? { op: 'remove', path } : { op: 'add', path, value };
+  });
+  return {
+    type: 'json',
+    operations: [
+      sameObject(node),
+      ...(change.finalizers === undefined ? [] : finalizersPatch(node, change.finalizers)),
+      ...(annotations === undefined ? [{ op: 'add', path: root, value: {} } as const] : []),
+      ...each,
+    ],
+  };
 }
