@@ -1,40 +1,30 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inspect } from 'node:util';
-import { SocketClient } from '../../src/csi/client.ts';
-import {
-  ControllerDefinition,
-  GroupControllerDefinition,
-  VolumeCapability_AccessMode_Mode as Mode,
-  NodeDefinition,
-} from '../../src/csi/generated/csi.ts';
+import { GroupControllerDefinition } from '../../src/csi/generated/csi.ts';
+import { answered, GuestDriver, type NewVolume, patience } from './guest-driver.ts';
 
 /**
  * Runs in a guest with a volume group `data`, a pool and an lvmd.yaml: somebody writes a counter to
  * three volumes in turn while group snapshots are taken of them, and the driver is killed.
  */
-const socket = '/run/topolvm/csi.sock';
-const patience = { timeoutMs: 120_000 };
 const kills = Number(process.argv[2] ?? '6');
 let frozenAtDeath = 0;
 let leftFrozen = 0;
-let driver = await startDriver();
-let client = new SocketClient(socket);
+const driver = new GuestDriver();
+await driver.mustStart();
 
-const volumes = [
-  { name: 'db', className: 'thin', fsType: 'ext4', bytes: 64n * 1024n ** 2n },
-  { name: 'log', className: 'thin', fsType: 'xfs', bytes: 320n * 1024n ** 2n },
-  { name: 'thick', className: 'thick', fsType: 'ext4', bytes: 64n * 1024n ** 2n },
-] as const;
-type Kind = (typeof volumes)[number];
+const volumes: readonly NewVolume[] = [
+  { name: 'db', in: 'thin', use: 'ext4', mib: 64 },
+  { name: 'log', in: 'thin', use: 'xfs', mib: 320 },
+  { name: 'thick', in: 'thick', use: 'ext4', mib: 64 },
+];
 
 const ids: string[] = [];
 for (const volume of volumes) {
-  const id = await create(volume, volume.name);
-  await publish(id, volume.fsType, `/pods/${volume.name}`);
+  const id = await driver.made(volume);
+  await answered(driver.publish(id, `/pods/${volume.name}`, volume.use));
   ids.push(id);
 }
 const writer = spawn('sh', [
@@ -57,7 +47,7 @@ try {
   assert.ok(refused.kind === 'failed');
   writer.kill('SIGKILL');
   for (const [index, { name }] of volumes.entries())
-    await discard(ids[index] ?? '', `/pods/${name}`);
+    await driver.discard(ids[index] ?? '', `/pods/${name}`);
   const left = execFileSync('lvm', ['lvs', '--noheadings', '-o', 'lv_name', 'data']).toString();
   console.log(
     JSON.stringify({
@@ -67,7 +57,7 @@ try {
   );
 } finally {
   writer.kill('SIGKILL');
-  driver.kill('SIGKILL');
+  await driver.end('SIGKILL');
 }
 process.exit(0);
 
@@ -83,24 +73,20 @@ async function killDuring(nth: number): Promise<number> {
   const isFrozen = isHeldFrozen();
   const isWhole = nth % 2 === 1;
   if (isWhole) {
-    driver.kill('SIGSTOP');
+    driver.signal('SIGSTOP');
     spawnSync('pkill', ['-KILL', '-f', 'quarry-freeze']);
   }
-  driver.kill('SIGKILL');
-  await once(driver, 'close');
+  await driver.end('SIGKILL');
   await call;
-  client.close();
   if (!isWhole) await goesOn();
   else if (await isStill()) leftFrozen += 1;
-  driver = await startDriver();
-  client = new SocketClient(socket);
+  await driver.mustStart();
   await goesOn();
   const { groupSnapshot } = await must(request);
   assert.equal(groupSnapshot?.snapshots.length, ids.length);
   assert.equal(groupSnapshot?.readyToUse, true);
-  const listed = await client.call(ControllerDefinition, 'listSnapshots', {}, patience);
-  assert.ok(listed.kind === 'response');
-  assert.equal(listed.response.entries.length, ids.length, 'nothing of the cut-off call is left');
+  const listed = await answered(driver.controller('listSnapshots', {}));
+  assert.equal(listed.entries.length, ids.length, 'nothing of the cut-off call is left');
   await removeGroup(groupSnapshot?.groupSnapshotId ?? '');
   return isFrozen ? 1 : 0;
 }
@@ -123,97 +109,29 @@ function isHeldFrozen(): boolean {
   return spawnSync('pgrep', ['-f', 'quarry-freeze']).status === 0;
 }
 
-async function counterIn(volume: Kind, snapshotId: string): Promise<number> {
-  const copy = await create(volume, `${volume.name}-copy`, snapshotId);
-  const path = `/pods/${volume.name}-copy`;
-  await publish(copy, volume.fsType, path);
+async function counterIn(volume: NewVolume, snapshotId: string): Promise<number> {
+  const name = `${volume.name}-copy`;
+  const copy = await driver.made({ ...volume, name, from: { snapshotId } });
+  const path = `/pods/${name}`;
+  await answered(driver.publish(copy, path, volume.use));
   const counter = Number(readFileSync(`${path}/n`, 'utf8'));
-  await discard(copy, path);
+  await driver.discard(copy, path);
   return counter;
-}
-
-async function create(volume: Kind, name: string, snapshotId?: string): Promise<string> {
-  const { response } = await answered(
-    client.call(
-      ControllerDefinition,
-      'createVolume',
-      {
-        name,
-        capacityRange: { requiredBytes: volume.bytes },
-        volumeCapabilities: [capability(volume.fsType)],
-        parameters: new Map([['topolvm.io/device-class', volume.className]]),
-        ...(snapshotId === undefined
-          ? {}
-          : { volumeContentSource: { type: { $case: 'snapshot', value: { snapshotId } } } }),
-      },
-      patience,
-    ),
-  );
-  return response.volume?.volumeId ?? '';
-}
-
-async function publish(volumeId: string, fsType: string, targetPath: string): Promise<void> {
-  const volumeCapability = capability(fsType);
-  const request = { volumeId, targetPath, volumeCapability };
-  await answered(client.call(NodeDefinition, 'nodePublishVolume', request, patience));
-}
-
-async function discard(volumeId: string, targetPath: string): Promise<void> {
-  const shown = { volumeId, targetPath };
-  await answered(client.call(NodeDefinition, 'nodeUnpublishVolume', shown, patience));
-  await answered(client.call(ControllerDefinition, 'deleteVolume', { volumeId }, patience));
 }
 
 async function removeGroup(groupSnapshotId: string): Promise<void> {
   const request = { groupSnapshotId };
-  const call = client.call(
-    GroupControllerDefinition,
-    'deleteVolumeGroupSnapshot',
-    request,
-    patience,
-  );
-  await answered(call);
+  const method = 'deleteVolumeGroupSnapshot';
+  await answered(driver.csi.call(GroupControllerDefinition, method, request, patience));
 }
 
 type GroupRequest = { readonly name: string; readonly sourceVolumeIds: readonly string[] };
 
 function take(request: GroupRequest) {
-  return client.call(GroupControllerDefinition, 'createVolumeGroupSnapshot', request, patience);
+  const method = 'createVolumeGroupSnapshot';
+  return driver.csi.call(GroupControllerDefinition, method, request, patience);
 }
 
-async function must(request: GroupRequest) {
-  return (await answered(take(request))).response;
-}
-
-async function answered<T extends { readonly kind: string }>(call: Promise<T>) {
-  const result = await call;
-  assert.equal(result.kind, 'response', inspect(result));
-  return result as Extract<T, { kind: 'response' }>;
-}
-
-function capability(fsType: string) {
-  return {
-    accessType: { $case: 'mount', value: { fsType } },
-    accessMode: { mode: Mode.SINGLE_NODE_WRITER },
-  } as const;
-}
-
-async function startDriver(): Promise<ChildProcess> {
-  const args = ['standalone', '--csi-socket', socket, '--metrics-address', '127.0.0.1:0'];
-  const child = spawn('/quarry/bin/quarry', args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  for (let tries = 0; tries < 300; tries += 1) {
-    if (existsSync(socket)) {
-      const probe = new SocketClient(socket);
-      const { kind } = await probe.call(
-        ControllerDefinition,
-        'getCapacity',
-        {},
-        { timeoutMs: 2_000 },
-      );
-      probe.close();
-      if (kind === 'response') return child;
-    }
-    await sleep(100);
-  }
-  throw new Error('the driver did not start');
+function must(request: GroupRequest) {
+  return answered(take(request));
 }

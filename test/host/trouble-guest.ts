@@ -1,18 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { get } from 'node:http';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { show } from '../../src/base/show.ts';
-import { SocketClient } from '../../src/csi/client.ts';
-import {
-  ControllerDefinition,
-  IdentityDefinition,
-  VolumeCapability_AccessMode_Mode as Mode,
-  NodeDefinition,
-} from '../../src/csi/generated/csi.ts';
+import type { Result } from '../../src/csi/client.ts';
 import { LVServiceDefinition } from '../../src/csi/generated/lvmd.ts';
+import { GuestDriver, metricsPort, patience } from './guest-driver.ts';
 
 /** What a test asks of the driver in a guest. */
 export type TroubleAsk =
@@ -42,27 +34,22 @@ export type TroubleAnswer = {
   readonly text?: string;
 };
 
-const sockets = { csi: '/run/topolvm/csi-topolvm.sock', lvmd: '/run/topolvm/lvmd.sock' };
-const quarry = join(import.meta.dirname, '../../bin/quarry');
-const patience = { timeoutMs: 120_000 };
 const MiB = 1024n * 1024n;
-
-let driver: ChildProcess | undefined;
-let csi = new SocketClient(sockets.csi);
-let lvmd = new SocketClient(sockets.lvmd);
+const driver = new GuestDriver();
 
 async function answer(ask: TroubleAsk): Promise<TroubleAnswer> {
   switch (ask.op) {
     case 'start':
-      return start();
+      return (await driver.start()) ?? done;
     case 'stop':
-      return stop();
+      await driver.end('SIGTERM');
+      return done;
     case 'metrics':
       return { ...done, text: await metrics() };
     case 'look': {
       // lvmd says "gone" only after a look of its own, which is what is wanted here.
       const nothing = { name: 'no-such-volume', deviceClass: '' };
-      await lvmd.call(LVServiceDefinition, 'removeLV', nothing, patience);
+      await driver.lvmd.call(LVServiceDefinition, 'removeLV', nothing, patience);
       return done;
     }
     case 'create':
@@ -81,17 +68,9 @@ async function answer(ask: TroubleAsk): Promise<TroubleAnswer> {
 async function create(
   ask: Extract<TroubleAsk, { op: 'create' | 'clone' }>,
 ): Promise<TroubleAnswer> {
-  const source = (volumeId: string) =>
-    ({ type: { $case: 'volume', value: { volumeId } } }) as const;
-  const request = {
-    name: ask.name,
-    volumeCapabilities: [capability(false)],
-    parameters: new Map([['topolvm.io/device-class', ask.in]]),
-    ...(ask.op === 'create'
-      ? { capacityRange: { requiredBytes: BigInt(ask.mib) * MiB } }
-      : { volumeContentSource: source(ask.from) }),
-  };
-  const made = await csi.call(ControllerDefinition, 'createVolume', request, patience);
+  const { name, in: where } = ask;
+  const rest = ask.op === 'create' ? { mib: ask.mib } : { from: { volumeId: ask.from } };
+  const made = await driver.create({ name, in: where, ...rest });
   if (made.kind === 'failed') return made;
   const { volumeId: id = '', capacityBytes = 0n } = made.response.volume ?? {};
   return { ...done, id, mib: Number(capacityBytes / MiB) };
@@ -104,35 +83,29 @@ async function inController(
   >,
 ): Promise<TroubleAnswer> {
   switch (ask.op) {
-    case 'delete': {
-      const ended = await csi.call(ControllerDefinition, 'deleteVolume', idOf(ask), patience);
-      return ended.kind === 'failed' ? ended : done;
-    }
-    case 'delete-snapshot': {
-      const asked = { snapshotId: ask.id };
-      const ended = await csi.call(ControllerDefinition, 'deleteSnapshot', asked, patience);
-      return ended.kind === 'failed' ? ended : done;
-    }
+    case 'delete':
+      return ended(driver.delete(ask.id));
+    case 'delete-snapshot':
+      return ended(driver.controller('deleteSnapshot', { snapshotId: ask.id }));
     case 'get': {
-      const got = await csi.call(ControllerDefinition, 'controllerGetVolume', idOf(ask), patience);
+      const got = await driver.controller('controllerGetVolume', { volumeId: ask.id });
       if (got.kind === 'failed') return got;
       return { ...done, condition: wordsOf(got.response.status?.volumeCondition) };
     }
     case 'expand': {
-      const asked = { ...idOf(ask), capacityRange: { requiredBytes: BigInt(ask.mib) * MiB } };
-      const grown = await csi.call(ControllerDefinition, 'controllerExpandVolume', asked, patience);
+      const grown = await driver.expand(ask.id, ask.mib);
       if (grown.kind === 'failed') return grown;
       return { ...done, mib: Number(grown.response.capacityBytes / MiB) };
     }
     case 'snapshot': {
       const asked = { name: ask.name, sourceVolumeId: ask.id };
-      const taken = await csi.call(ControllerDefinition, 'createSnapshot', asked, patience);
+      const taken = await driver.controller('createSnapshot', asked);
       if (taken.kind === 'failed') return taken;
       return { ...done, id: taken.response.snapshot?.snapshotId ?? '' };
     }
     case 'capacity': {
       const asked = { parameters: new Map([['topolvm.io/device-class', ask.in]]) };
-      const told = await csi.call(ControllerDefinition, 'getCapacity', asked, patience);
+      const told = await driver.controller('getCapacity', asked);
       if (told.kind === 'failed') return told;
       return { ...done, mib: Number(told.response.availableCapacity / MiB) };
     }
@@ -142,7 +115,7 @@ async function inController(
 }
 
 async function list(): Promise<TroubleAnswer> {
-  const listed = await csi.call(ControllerDefinition, 'listVolumes', {}, patience);
+  const listed = await driver.controller('listVolumes', {});
   if (listed.kind === 'failed') return listed;
   const entries = listed.response.entries.map(
     ({ volume, status }) => [volume?.volumeId ?? '', wordsOf(status?.volumeCondition)] as const,
@@ -155,25 +128,14 @@ async function onNode(
 ): Promise<TroubleAnswer> {
   const { id: volumeId, path } = ask;
   switch (ask.op) {
-    case 'publish': {
-      const volumeCapability = capability(ask.isBlock ?? false);
-      const asked = { volumeId, targetPath: path, volumeCapability };
-      const ended = await csi.call(NodeDefinition, 'nodePublishVolume', asked, patience);
-      return ended.kind === 'failed' ? ended : done;
-    }
-    case 'unpublish': {
-      const asked = { volumeId, targetPath: path };
-      const ended = await csi.call(NodeDefinition, 'nodeUnpublishVolume', asked, patience);
-      return ended.kind === 'failed' ? ended : done;
-    }
-    case 'grow': {
-      const asked = { volumeId, volumePath: path };
-      const ended = await csi.call(NodeDefinition, 'nodeExpandVolume', asked, patience);
-      return ended.kind === 'failed' ? ended : done;
-    }
+    case 'publish':
+      return ended(driver.publish(volumeId, path, ask.isBlock === true ? 'raw' : 'ext4'));
+    case 'unpublish':
+      return ended(driver.unpublish(volumeId, path));
+    case 'grow':
+      return ended(driver.node('nodeExpandVolume', { volumeId, volumePath: path }));
     case 'stats': {
-      const asked = { volumeId, volumePath: path };
-      const told = await csi.call(NodeDefinition, 'nodeGetVolumeStats', asked, patience);
+      const told = await driver.node('nodeGetVolumeStats', { volumeId, volumePath: path });
       if (told.kind === 'failed') return told;
       return { ...done, condition: wordsOf(told.response.volumeCondition) };
     }
@@ -182,8 +144,9 @@ async function onNode(
 
 const done = { code: 'OK', message: '' } as const;
 
-function idOf({ id }: { readonly id: string }) {
-  return { volumeId: id };
+async function ended(call: Promise<Result<unknown>>): Promise<TroubleAnswer> {
+  const result = await call;
+  return result.kind === 'failed' ? result : done;
 }
 
 /** What is wrong with a volume; nothing when all is well. */
@@ -193,53 +156,9 @@ function wordsOf(
   return told?.abnormal === true ? told.message : '';
 }
 
-function capability(isBlock: boolean) {
-  const accessType = isBlock
-    ? ({ $case: 'block', value: {} } as const)
-    : ({ $case: 'mount', value: { fsType: 'ext4', mountFlags: [] } } as const);
-  return { accessType, accessMode: { mode: Mode.SINGLE_NODE_WRITER } };
-}
-
-/** Until both sockets answer, or the driver has ended. */
-async function start(): Promise<TroubleAnswer> {
-  const args = ['standalone', '--node-id', 'n1', '--metrics-address', '127.0.0.1:8080'];
-  const child = spawn(quarry, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  driver = child;
-  child.stdout.on('data', (chunk: Buffer) => process.stderr.write(chunk));
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    said += String(chunk);
-  });
-  const ended = new Promise<TroubleAnswer>((resolve) => {
-    child.once('close', (code) => resolve({ code: String(code), message: said }));
-  });
-  return Promise.race([ended, serving(child)]);
-}
-
-async function serving(child: ChildProcess): Promise<TroubleAnswer> {
-  while (child.exitCode === null) {
-    for (const client of [csi, lvmd]) client.close();
-    csi = new SocketClient(sockets.csi);
-    lvmd = new SocketClient(sockets.lvmd);
-    const probed = await csi.call(IdentityDefinition, 'probe', {}, { timeoutMs: 1_000 });
-    if (probed.kind === 'response') return done;
-    await sleep(100);
-  }
-  return new Promise(() => undefined);
-}
-
-async function stop(): Promise<TroubleAnswer> {
-  const child = driver;
-  if (child === undefined || child.exitCode !== null) return done;
-  const gone = new Promise((resolve) => child.once('close', resolve));
-  child.kill('SIGTERM');
-  await gone;
-  return done;
-}
-
 function metrics(): Promise<string> {
   return new Promise((resolve, reject) => {
-    get({ host: '127.0.0.1', port: 8080, path: '/metrics', agent: false }, (response) => {
+    get({ host: '127.0.0.1', port: metricsPort, path: '/metrics', agent: false }, (response) => {
       text(response).then(resolve, reject);
     }).on('error', reject);
   });
@@ -251,5 +170,5 @@ if (import.meta.main) {
     const { number, ask } = JSON.parse(line) as { number: number; ask: TroubleAsk };
     void answer(ask).then((told) => console.log(show({ number, ...told })));
   });
-  lines.once('close', () => void stop().then(() => process.exit(0)));
+  lines.once('close', () => void driver.end('SIGTERM').then(() => process.exit(0)));
 }

@@ -262,8 +262,14 @@ test('a disk that is missing at the start: its class is refused, others are serv
   const unread = /^VolumeGroupMissing: the volume \S+ may be in single, which cannot be read\./;
   await driver.refused({ op: 'publish', id, path: '/pods/alone' }, 'UNAVAILABLE', unread);
   await driver.refused({ op: 'delete', id }, 'UNAVAILABLE', unread);
+  await driver.refused({ op: 'expand', id, mib: 80 }, 'UNAVAILABLE', unread);
+  await driver.refused({ op: 'snapshot', name: 'of-alone', id }, 'UNAVAILABLE', unread);
+  const cloned = { op: 'clone', name: 'from-alone', in: 'admin', from: id } as const;
+  await driver.refused(cloned, 'UNAVAILABLE', unread);
   await scene.hide(id, 'alone');
   assert.ok(!(await driver.list()).includes(id));
+  const listed = await scene.sh('/quarry/bin/quarry volume list 2>&1 >/dev/null; echo "code $?"');
+  assert.match(listed, /^quarry: VolumeGroupMissing: single is not here, .*\n.*\ncode 1\n$/);
   const elsewhere = await driver.create('elsewhere', 'admin', 40);
   await driver.must({ op: 'delete', id: elsewhere });
 
