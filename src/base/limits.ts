@@ -155,7 +155,7 @@ export const limits = {
   /** A claim that cannot be granted as it is waits so long, unless its class changes. */
   claimHoldMs: 300_000,
   /** After so long without an answer of its node a volume is asked for again later. */
-  nodeAnswerMs: 30_000,
+  nodeAnswerMs: 60_000,
   /** How often guards are looked for that nobody needs any more. */
   guardSweepMs: 300_000,
 } as const;

@@ -6,7 +6,7 @@ export type Wait = {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** What the node has not done, for who reads it. */
-  readonly what: string;
+  readonly what: () => string;
 };
 
 /**
@@ -33,7 +33,7 @@ export async function untilAnswered<T>(
   } catch (error) {
     if (!isLate) throw error;
     const seconds = limits.nodeAnswerMs / 1000;
-    throw new OperationError('NodeSilent', `${what} after ${seconds} s`, { cause: error });
+    throw new OperationError('NodeSilent', `${what()} after ${seconds} s`, { cause: error });
   } finally {
     done.abort();
     signal.removeEventListener('abort', stop);

@@ -15,6 +15,7 @@ import {
   holdFor,
   isInfeasible,
   isWaiting,
+  isWorthTelling,
   type MadeVolume,
   mayBegin,
   mayMove,
@@ -178,7 +179,10 @@ export class Provisioner implements Duty {
     this.#noteSecrets(decision);
     await guardSource(this.#cluster, turn.source, signal);
     this.#tell(claim, 'Provisioning', `making the volume ${order.name}`);
-    const what = `the volume is not made on ${nodes.join(' or ')}`;
+    const what = () => {
+      const node = stores.logicalVolumes.get({ name: order.name })?.spec.nodeName;
+      return `the volume is not made on ${node ?? nodes?.join(' or ') ?? 'any node'}`;
+    };
     let made: MadeVolume;
     try {
       made = await untilAnswered({ clock, signal, what }, (until) =>
@@ -222,7 +226,9 @@ export class Provisioner implements Duty {
 
   #refused(claim: PersistentVolumeClaim, failure: Blocked | OperationError): Again {
     const { recorder, clock } = this.#cluster;
-    recorder.event(aboutClaim(claim), failed('ProvisioningFailed', failure));
+    if (isWorthTelling(failure.code)) {
+      recorder.event(aboutClaim(claim), failed('ProvisioningFailed', failure));
+    }
     if (!isInfeasible(failure.code))
       throw new OperationError(failure.code, failure.message, { cause: failure });
     const hold = holdFor(this.#classOf(claim), clock.nowMs());

@@ -2,6 +2,7 @@ import type { PersistentVolume } from '../api/objects/persistent-volume.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { volumeGuard } from '../core/cluster/persistent-volume.ts';
+import { isWorthTelling } from '../core/cluster/provisioning.ts';
 import { decideVolume, nodeOf, type ReclaimDecision } from '../core/cluster/reclaim.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { persistentVolumeKind } from '../kube/kinds.ts';
@@ -97,7 +98,7 @@ export class Reclaimer implements Duty {
     const decision = this.#decide(volume);
     if (decision.kind !== 'remove') return;
     const { handle } = decision;
-    const what = `${nodeOf(volume)} has not removed the volume ${handle}`;
+    const what = () => `${nodeOf(volume)} has not removed the volume ${handle}`;
     try {
       await untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until));
     } catch (error) {
@@ -110,7 +111,9 @@ export class Reclaimer implements Duty {
   }
 
   #failed(volume: PersistentVolume, error: OperationError): OperationError {
-    this.#cluster.recorder.event(aboutVolume(volume), failed('VolumeFailedDelete', error));
+    if (isWorthTelling(error.code)) {
+      this.#cluster.recorder.event(aboutVolume(volume), failed('VolumeFailedDelete', error));
+    }
     return error;
   }
 }

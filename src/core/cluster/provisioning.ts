@@ -8,6 +8,7 @@ import { type Blocked, blocked, type FailureCode, failures } from '../../base/fa
 import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import type { Access, SizeRange } from '../volume-size.ts';
+import type { ClaimMark } from './logical-volume.ts';
 import type { ClusterNames } from './names.ts';
 import { type ClassParameters, checkAttributes, readParameters } from './parameters.ts';
 import { type FoundSource, modeOf, type Source, sourceFor, wantedSource } from './sources.ts';
@@ -36,6 +37,8 @@ export type VolumeOrder = {
   readonly range: SizeRange;
   readonly uses: readonly Access[];
   readonly source: Exclude<Source, Blocked>;
+  /** Whose it is until a PersistentVolume says so. */
+  readonly claim: ClaimMark;
 };
 
 export type ClaimDecision =
@@ -47,7 +50,7 @@ export type ClaimDecision =
   | {
       readonly kind: 'create';
       readonly order: VolumeOrder;
-      readonly nodes: readonly string[];
+      readonly nodes: readonly string[] | undefined;
       readonly storageClass: StorageClass;
       readonly parameters: ClassParameters;
     };
@@ -148,9 +151,10 @@ function orderOf(
 ): VolumeOrder | Blocked {
   const requiredBytes = requestOf(claim);
   if (typeof requiredBytes !== 'bigint') return requiredBytes;
+  const { namespace = '', name, uid } = claim.metadata;
   return {
     name: volumeNameOf(claim),
-    ...{ className, optionClass, source },
+    ...{ className, optionClass, source, claim: { namespace, name, uid } },
     range: { requiredBytes, limitBytes: 0n },
     uses: [modeOf(claim) === 'Block' ? 'block' : { fsType }],
   };
@@ -185,6 +189,17 @@ export function checkMade(order: VolumeOrder, made: MadeVolume): Blocked | undef
 /** It cannot be granted as it is, however often it is asked for. */
 export function isInfeasible(code: FailureCode): boolean {
   return failures[code].grpc === 'INVALID_ARGUMENT';
+}
+
+/** Of what comes and goes with our own process, or with the API server, claims are told nothing. */
+export function isWorthTelling(code: FailureCode): boolean {
+  const ours: readonly FailureCode[] = [
+    'Cancelled',
+    'ClusterUnavailable',
+    'NotLeading',
+    'StaleView',
+  ];
+  return !ours.includes(code);
 }
 
 /** Another node may do, and there is a scheduler to choose it. */

@@ -13,8 +13,8 @@ export type NodesView = {
 };
 
 export type Placement =
-  /** Where the volume may be, the best first. */
-  | { readonly kind: 'nodes'; readonly nodes: readonly string[] }
+  /** Where the volume may be, the best first; undefined: wherever there is most room. */
+  | { readonly kind: 'nodes'; readonly nodes: readonly string[] | undefined }
   /** Not there: the scheduler has to choose again. */
   | { readonly kind: 'reschedule'; readonly because: Blocked }
   | Blocked;
@@ -40,6 +40,7 @@ export function placeClaim(
   if (known.length === 0) {
     return blocked('DriverNotOnNode', `no node has the driver ${names.driver}`);
   }
+  if (!isNarrowed(storageClass)) return { kind: 'nodes', nodes: undefined };
   const allowed = known.filter((name) => isAllowed(storageClass, nodes.node(name)));
   if (allowed.length === 0) {
     return blocked('NoNodeAllowed', disallowed(storageClass, `any of ${known.length} nodes`));
@@ -85,15 +86,19 @@ function isSegment(segment: string | Blocked): segment is string {
 }
 
 /** By the labels of the node, as the scheduler does: a class may name zones. */
-function isAllowed({ allowedTopologies }: StorageClass, node: Node | undefined): boolean {
-  if (allowedTopologies === undefined || allowedTopologies.length === 0) return true;
+function isAllowed(storageClass: StorageClass, node: Node | undefined): boolean {
+  if (!isNarrowed(storageClass)) return true;
   const labels = node?.metadata.labels ?? {};
-  return allowedTopologies.some(({ matchLabelExpressions }) =>
+  return (storageClass.allowedTopologies ?? []).some(({ matchLabelExpressions }) =>
     (matchLabelExpressions ?? []).every(({ key, values }) => {
       const label = labels[key];
       return label !== undefined && values.includes(label);
     }),
   );
+}
+
+function isNarrowed({ allowedTopologies = [] }: StorageClass): boolean {
+  return allowedTopologies.length > 0;
 }
 
 function disallowed({ metadata, allowedTopologies }: StorageClass, which: string): string {
