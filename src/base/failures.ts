@@ -58,6 +58,12 @@ export const failures = {
     'user',
     'Use an lvcreate option class that this node has.',
   ),
+  AttributesUnsupported: row(
+    'INVALID_ARGUMENT',
+    'after-change',
+    'user',
+    'Name a VolumeAttributesClass of this driver without parameters, or none.',
+  ),
   VolumeDiffers: row(
     'ALREADY_EXISTS',
     'never',

@@ -121,6 +121,8 @@ export const limits = {
   expandWaitMs: 60_000,
   /** Volumes that grow at once, over all nodes. */
   expandWorkers: 10,
+  /** How often a VolumeAttributesClass that a claim names is looked for while there is none. */
+  attributesClassLookMs: 30_000,
   /** A Node that was away for less than this has not failed. */
   nodeFailedMs: 300_000,
 

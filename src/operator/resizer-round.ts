@@ -1,5 +1,4 @@
 import type { PersistentVolumeClaim } from '../api/objects/claim.ts';
-import type { PersistentVolume } from '../api/objects/persistent-volume.ts';
 import type { Bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
@@ -12,33 +11,30 @@ import {
 import { type Attempt, type DriverFailure, tooSmall } from '../core/cluster/expansion-failure.ts';
 import type { VolumeBook } from '../csi/book.ts';
 import { endingOf, StatusError } from '../csi/status.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { isKubeError } from '../kube/errors.ts';
-import type { Informer } from '../kube/informer.ts';
 import type { ObjectName } from '../kube/kind.ts';
-import { claimKind, persistentVolumeKind } from '../kube/kinds.ts';
 import type { Again } from '../kube/queue.ts';
-import type { EventSubject } from '../kube/recorder.ts';
 import type { Cluster } from './duty.ts';
+import {
+  fieldsOf,
+  type PairParts,
+  Pairs,
+  subjectOf,
+  timeText,
+  type Written,
+} from './resizer-pair.ts';
 
-export type ResizerParts = Pick<
-  Cluster,
-  'names' | 'recorder' | 'clock' | 'chance' | 'wall' | 'log'
-> & {
-  readonly client: Pick<KubeClient, 'find' | 'patch'>;
-  readonly claims: Pick<Informer<PersistentVolumeClaim>, 'get' | 'putOwn'>;
-  readonly volumes: Pick<Informer<PersistentVolume>, 'get' | 'putOwn'>;
-  readonly book: Pick<VolumeBook, 'expand'>;
-};
+export type ResizerParts = PairParts &
+  Pick<Cluster, 'names' | 'recorder' | 'clock' | 'chance' | 'wall' | 'log'> & {
+    readonly book: Pick<VolumeBook, 'expand'>;
+  };
 
 /** What is known of one claim during a round, and what the driver answered in it. */
 type Facts = Pick<ExpansionView, 'claim' | 'volume' | 'grown'>;
 
-type Written = Facts | 'changed' | 'gone';
-
 /** Carries out what is decided for a claim, one thing after the other, until nothing is left. */
 export class ResizerRounds {
   readonly #parts: ResizerParts;
+  readonly #pairs: Pairs;
   /** By the UID of the claim. */
   readonly #attempts = new Map<string, Attempt>();
   /** Until a server drops what we write. */
@@ -46,6 +42,7 @@ export class ResizerRounds {
 
   constructor(parts: ResizerParts) {
     this.#parts = parts;
+    this.#pairs = new Pairs(parts);
   }
 
   /** Is there anything to do, as far as the stores know? */
@@ -111,24 +108,13 @@ export class ResizerRounds {
   }
 
   #seen(name: ObjectName): Facts | undefined {
-    const { claims, volumes } = this.#parts;
-    const claim = claims.get(name);
-    if (claim === undefined) return undefined;
-    const { volumeName } = claim.spec;
-    const volume = volumeName === undefined ? undefined : volumes.get({ name: volumeName });
-    return { claim, volume, grown: undefined };
+    const pair = this.#pairs.seen(name);
+    return pair === undefined ? undefined : { ...pair, grown: undefined };
   }
 
   async #live(name: ObjectName, signal: AbortSignal): Promise<Facts | undefined> {
-    const { client } = this.#parts;
-    const claim = await client.find(claimKind, name, { signal });
-    if (claim === undefined) return undefined;
-    const { volumeName } = claim.spec;
-    const volume =
-      volumeName === undefined
-        ? undefined
-        : await client.find(persistentVolumeKind, { name: volumeName }, { signal });
-    return { claim, volume, grown: undefined };
+    const pair = await this.#pairs.live(name, signal);
+    return pair === undefined ? undefined : { ...pair, grown: undefined };
   }
 
   #wait({ claim }: Facts, { afterMs, remember }: ExpansionDecision & { kind: 'wait' }): Again {
@@ -192,7 +178,8 @@ export class ResizerRounds {
         recorder.event(subjectOf(known.claim), event);
         log({ level: 'warn', message: event.message, ...fieldsOf(known) });
       }
-      const written = patch === undefined ? known : await this.#patchClaim(known, patch, signal);
+      const written =
+        patch === undefined ? known : await this.#pairs.patchClaim(known, patch, signal);
       if (written !== 'changed') break;
       known = await this.#live(known.claim.metadata, signal);
     }
@@ -204,12 +191,12 @@ export class ResizerRounds {
     facts: Facts,
     decision: ExpansionDecision & { kind: 'write-claim' | 'write-volume' },
     signal: AbortSignal,
-  ): Promise<Written> {
+  ): Promise<Written<Facts>> {
     const { recorder, log } = this.#parts;
     const isClaim = decision.kind === 'write-claim';
     const written = isClaim
-      ? await this.#patchClaim(facts, decision.patch, signal)
-      : await this.#patchVolume(facts, decision.patch, signal);
+      ? await this.#pairs.patchClaim(facts, decision.patch, signal)
+      : await this.#pairs.patchVolume(facts, decision.patch, signal);
     if (typeof written === 'string') return written;
     if (isClaim && decision.why === 'begun') {
       this.#keepsStatus = written.claim.status?.allocatedResources?.storage !== undefined;
@@ -218,50 +205,6 @@ export class ResizerRounds {
     if (event !== undefined) recorder.event(subjectOf(facts.claim), event);
     log({ level: 'info', message: event?.message ?? decision.why, ...fieldsOf(facts) });
     return written;
-  }
-
-  async #patchClaim(facts: Facts, body: object, signal: AbortSignal): Promise<Written> {
-    const { client, claims } = this.#parts;
-    const { name, namespace } = facts.claim.metadata;
-    return unlessChanged(async () => {
-      const patch = { type: 'merge', body } as const;
-      const options = { subresource: 'status', signal };
-      const claim = await client.patch(claimKind, { name, namespace }, patch, options);
-      claims.putOwn(claim);
-      return { ...facts, claim };
-    });
-  }
-
-  async #patchVolume(facts: Facts, body: object, signal: AbortSignal): Promise<Written> {
-    const { client, volumes } = this.#parts;
-    const name = facts.volume?.metadata.name ?? '';
-    return unlessChanged(async () => {
-      const patch = { type: 'merge', body } as const;
-      const volume = await client.patch(persistentVolumeKind, { name }, patch, { signal });
-      volumes.putOwn(volume);
-      return { ...facts, volume };
-    });
-  }
-}
-
-/** A claim as events name it. */
-export function subjectOf({ metadata }: PersistentVolumeClaim): EventSubject {
-  const { name, namespace = '', uid } = metadata;
-  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
-}
-
-/** As Kubernetes writes times: whole seconds. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-async function unlessChanged(write: () => Promise<Facts>): Promise<Written> {
-  try {
-    return await write();
-  } catch (error) {
-    if (isKubeError(error, 'Conflict')) return 'changed';
-    if (isKubeError(error, 'NotFound')) return 'gone';
-    throw error;
   }
 }
 
@@ -275,11 +218,4 @@ function failureOf(error: unknown): DriverFailure {
   if (error instanceof StatusError) return endingOf(error);
   const text = error instanceof Error ? error.message : String(error);
   return { status: undefined, message: `The node has not answered yet: ${text}` };
-}
-
-function fieldsOf({ claim, volume }: Facts) {
-  return {
-    claim: `${claim.metadata.namespace}/${claim.metadata.name}`,
-    volume: volume?.spec.csi?.volumeHandle,
-  };
 }

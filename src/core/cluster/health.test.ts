@@ -29,7 +29,7 @@ const claim: PersistentVolumeClaim = {
 
 function decide(annotations: Record<string, string>, view: Partial<HealthView> = {}) {
   return decideHealth({
-    ...{ logicalVolume: volume(annotations), claim, trouble: undefined },
+    ...{ logicalVolume: volume(annotations), findClaim: () => claim, trouble: undefined },
     ...{ troubleSinceMs: 0, nowMs: 0, ...view },
   });
 }
@@ -60,6 +60,8 @@ test('a claim hears of each change once', () => {
   const decision = decide(sick);
   assert.deepEqual(decision, {
     kind: 'tell',
+    claim,
+    newsKey: `{"${toldConditionAnnotation}":"vg/lv: a device it lies on is missing"}`,
     events: [
       {
         type: 'Warning',
@@ -82,7 +84,7 @@ test('a claim hears of each change once', () => {
 
 test('what nobody has is told to nobody, and to whoever gets it', () => {
   const sick = { [conditionAnnotation]: 'bad' };
-  assert.deepEqual(told(decide(sick, { claim: undefined })), ['rest']);
+  assert.deepEqual(told(decide(sick, { findClaim: () => undefined })), ['rest']);
   assert.deepEqual(told(decide(sick)), ['VolumeConditionAbnormal']);
 });
 
@@ -95,7 +97,7 @@ test('a node has failed after five minutes and not before, and recovers once', (
   assert.ok(late.kind === 'tell');
   assert.equal(
     late.events[0]?.message,
-    'The node n1, which has the volume, has been unreachable for 5 minutes. ' +
+    'The node n1, which has the volume, has been unreachable for at least 5 minutes. ' +
       'Remedy: bring the node back: the data is on its disks and nowhere else.',
   );
   const known = { [toldNodeAnnotation]: 'true' };

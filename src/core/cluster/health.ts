@@ -50,8 +50,8 @@ export function nodeTrouble(node: Node | undefined): NodeTrouble | undefined {
 
 export type HealthView = {
   readonly logicalVolume: LogicalVolume;
-  /** Who has the volume, if anybody has. */
-  readonly claim: PersistentVolumeClaim | undefined;
+  /** Who has the volume, if anybody has. Asked only when there is something to tell. */
+  readonly findClaim: () => PersistentVolumeClaim | undefined;
   readonly trouble: NodeTrouble | undefined;
   /** Since when the trouble has been seen. */
   readonly troubleSinceMs: number;
@@ -63,26 +63,29 @@ export type HealthDecision =
   | { readonly kind: 'wait'; readonly afterMs: number }
   | {
       readonly kind: 'tell';
+      readonly claim: PersistentVolumeClaim;
       readonly events: readonly ClaimEvent[];
+      /** The same for the same news, whatever else changed. */
+      readonly newsKey: string;
       /** Merged into the LogicalVolume: what was told, so that nobody is told twice. */
       readonly patch: object;
     };
 
 /** What the user of a volume should hear that he has not heard yet. */
 export function decideHealth(view: HealthView): HealthDecision {
-  const { logicalVolume, claim } = view;
-  if (claim === undefined || logicalVolume.metadata.deletionTimestamp !== undefined) {
-    return { kind: 'rest' };
-  }
+  const { logicalVolume, findClaim } = view;
+  if (logicalVolume.metadata.deletionTimestamp !== undefined) return { kind: 'rest' };
   const node = nodeNews(view);
   const condition = conditionNews(logicalVolume);
   const news = [node, condition].filter((item) => item.kind === 'news');
   if (news.length === 0) return node.kind === 'wait' ? node : { kind: 'rest' };
+  const claim = findClaim();
+  if (claim === undefined) return { kind: 'rest' };
   const annotations = Object.fromEntries(news.map(({ mark, value }) => [mark, value]));
   const { resourceVersion } = logicalVolume.metadata;
   return {
-    kind: 'tell',
-    events: news.map(({ event }) => event),
+    ...{ kind: 'tell', claim, events: news.map(({ event }) => event) },
+    newsKey: JSON.stringify(annotations),
     patch: { metadata: { resourceVersion, annotations } },
   };
 }
@@ -112,7 +115,7 @@ function nodeNews({ logicalVolume, trouble, troubleSinceMs, nowMs }: HealthView)
   if (leftMs > 0) return { kind: 'wait', afterMs: leftMs };
   const minutes = Math.floor((nowMs - troubleSinceMs) / 60_000);
   const who = `The node ${nodeName}, which has the volume,`;
-  const what = `${who} has been ${trouble} for ${minutes} minutes`;
+  const what = `${who} has been ${trouble} for at least ${minutes} minutes`;
   const remedy = 'bring the node back: the data is on its disks and nowhere else';
   const message = `${what}. Remedy: ${remedy}.`;
   return {
