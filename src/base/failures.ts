@@ -119,7 +119,7 @@ export const failures = {
     'UNAVAILABLE',
     'after-change',
     'administrator',
-    'Create the volume group or correct its name.',
+    'Bring its disks back, create it, or correct its name.',
   ),
   VolumeGroupForeign: row(
     'FAILED_PRECONDITION',
