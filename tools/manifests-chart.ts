@@ -165,8 +165,8 @@ image:
   # What the tag must be. Empty: whatever the registry has under it.
   digest: "${image.digest}"
 
-# No limit: mkfs and lvm count as part of the agent, and a killed lvm leaves volumes frozen.
-# not allowed the namespace needs the label pod-security.kubernetes.io/enforce=privileged.
+# Where everything lives. Empty: the namespace of the release. The agent is privileged: where
+# that is not allowed the namespace needs the label pod-security.kubernetes.io/enforce=privileged.
 namespace: ""
 
 # The group and driver name that TopoLVM had before, topolvm.cybozu.com. Never change it later:
