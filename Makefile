@@ -82,6 +82,10 @@ fixtures: $(stamp) ## record real lvm2 output again, from Debian 12 and 13
 generate: $(stamp) ## make generated docs and the bill of materials again
 	@node tools/generate.ts
 
+.PHONY: image
+image: $(stamp) ## OCI images for amd64 and arm64 in build/image, and manifests that pin them in build/manifests
+	@node tools/image.ts $(ARGS)
+
 .PHONY: manifests
 manifests: $(stamp) ## make deploy/ and charts/ again, for the images of deploy/release.json
 	@node tools/manifests.ts

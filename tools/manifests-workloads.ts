@@ -8,7 +8,7 @@ import {
   selectorOf,
 } from './manifests-settings.ts';
 
-const program = ['/usr/bin/node', '/usr/lib/quarry/quarry.cjs'] as const;
+const program = ['/usr/bin/quarry'] as const;
 
 /** Two replicas: one leads, the other takes over within seconds. Neither needs any rights on a node. */
 export function operatorDeployment(settings: Settings): Manifest {

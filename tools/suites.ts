@@ -31,6 +31,11 @@ const suites: Readonly<Record<string, Suite>> = {
     timeoutMs: minute,
     about: 'pure code, docs, tidy',
   },
+  image: {
+    files: ['test/deploy/image/*.test.ts'],
+    timeoutMs: 5 * minute,
+    about: 'the images: packages from Debian and npm',
+  },
   world: { files: ['test/world/**/*.test.ts'], timeoutMs: minute, about: 'the fake host itself' },
   flow: { files: ['test/flows/**/*.test.ts'], timeoutMs: minute, about: 'stories in a fake world' },
   sim: { files: ['test/sim/**/*.test.ts'], timeoutMs: 10 * minute, about: 'random faults by seed' },

@@ -38,6 +38,7 @@ const names =
           'calls',
           'real-histories',
           'memory',
+          'image',
           'lab',
           'cluster',
         ];
