@@ -23,7 +23,7 @@ test('a layout follows its own digests from the index down to every layer', () =
   assert.deepEqual([...read.keys()], ['amd64', 'arm64']);
   for (const [architecture, { members }] of read) {
     assert.deepEqual(
-      members.map(({ path, data }) => `${path}: ${data}`),
+      members.map(({ path, data }) => `${path}: ${data.toString()}`),
       [`own: ${architecture}`, 'shared: both'],
     );
   }
