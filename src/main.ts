@@ -1,4 +1,5 @@
 import manifest from '../package.json' with { type: 'json' };
+import { runAgent } from './agent/agent-command.ts';
 import { runStandalone } from './agent/command.ts';
 import { runCli } from './cli/cli.ts';
 
@@ -11,11 +12,20 @@ const environment = {
   version: manifest.version,
   print: print(process.stdout),
   warn: print(process.stderr),
+  variables: {
+    nodeName: process.env['NODE_NAME'] ?? '',
+    namespace: process.env['NAMESPACE'] ?? '',
+    useLegacy: process.env['USE_LEGACY'] ?? '',
+    kubeconfig: process.env['KUBECONFIG'] ?? '',
+    serviceHost: process.env['KUBERNETES_SERVICE_HOST'] ?? '',
+    servicePort: process.env['KUBERNETES_SERVICE_PORT'] ?? '',
+  },
 };
 
 /** No `await` out here: the shipped form is a CommonJS bundle. An error nobody expected ends us. */
 async function main([command, ...rest]: readonly string[]): Promise<number> {
   if (command === 'standalone') return runStandalone(rest, environment);
+  if (command === 'agent') return runAgent(rest, environment);
   return runCli(command === undefined ? [] : [command, ...rest], environment);
 }
 

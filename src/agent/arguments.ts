@@ -20,8 +20,10 @@ Other spellings of --state-dir and --csi-socket are --state and --socket.
 export type StandaloneArguments = ReturnType<typeof standaloneArguments>;
 
 /** What parses and still cannot be used is told with what to write instead. */
-export function checkArguments(values: StandaloneArguments): void {
-  const refuse = (flag: keyof StandaloneArguments, remedy: string) => {
+export function checkArguments(
+  values: Pick<StandaloneArguments, 'csi-socket' | 'driver-name' | 'node-id'>,
+): void {
+  const refuse = (flag: keyof typeof values, remedy: string) => {
     const message = `--${flag} is ${show(values[flag])}: ${remedy}`;
     throw new OperationError('InvalidConfiguration', message);
   };
@@ -35,27 +37,32 @@ export function checkArguments(values: StandaloneArguments): void {
   }
 }
 
+/** What every process that serves a node takes. */
+export const nodeFlags = {
+  config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
+  'state-dir': { type: 'string', default: '/var/lib/quarry' },
+  'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
+  'metrics-address': { type: 'string', default: ':8080' },
+  nsenter: { type: 'boolean', default: false },
+  version: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
 export function standaloneArguments(argv: readonly string[]) {
   const { kept, ignored } = withoutOldFlags(argv);
   const { values } = parseArgs({
     args: kept.map(inOneSpelling),
     options: {
-      config: { type: 'string', default: '/etc/topolvm/lvmd.yaml' },
-      'state-dir': { type: 'string', default: '/var/lib/quarry' },
-      'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
-      'metrics-address': { type: 'string', default: ':8080' },
+      ...nodeFlags,
       'node-id': { type: 'string', default: hostname() },
       'driver-name': { type: 'string', default: 'topolvm.io' },
-      nsenter: { type: 'boolean', default: false },
-      version: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
     },
   });
   return { ...values, ignored };
 }
 
 /** Flags that go by two names, here and in `cli/`: whoever knows one need not learn the other. */
-function inOneSpelling(word: string): string {
+export function inOneSpelling(word: string): string {
   return word.replace(/^--socket(?==|$)/, '--csi-socket').replace(/^--state(?==|$)/, '--state-dir');
 }
 

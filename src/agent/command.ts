@@ -5,6 +5,7 @@ import {
   standaloneArguments,
   usage,
 } from './arguments.ts';
+import type { Log } from './log.ts';
 import { startStandalone } from './standalone.ts';
 
 export type Environment = {
@@ -14,40 +15,79 @@ export type Environment = {
   readonly warn: (text: string) => void;
 };
 
-const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
+export const nsenter = [
+  'nsenter',
+  '--target',
+  '1',
+  '--mount',
+  '--uts',
+  '--ipc',
+  '--net',
+  '--pid',
+  '--',
+];
 
 /**
  * As those of every other command, see docs/guides/standalone.md. `unusable`: what was asked for
  * cannot be understood, or the configuration cannot be used.
  */
-const exitCodes = { stopped: 0, failed: 1, unusable: 2, retryLater: 75 } as const;
+export const exitCodes = { stopped: 0, failed: 1, unusable: 2, retryLater: 75 } as const;
 
 /** Serves until it is told to stop, and gives the exit code. */
-export async function runStandalone(
-  argv: readonly string[],
-  environment: Environment,
+export function runStandalone(argv: readonly string[], environment: Environment): Promise<number> {
+  const read = () => standaloneArguments(argv);
+  return runRole({ role: 'standalone', usage, read, serve }, environment);
+}
+
+export type Flags = {
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly ignored: readonly string[];
+};
+
+/** A process that stays: its flags, and what it does until it is told to stop. */
+export type Role<F extends Flags, E extends Environment> = {
+  readonly role: string;
+  readonly usage: string;
+  readonly read: () => F;
+  readonly serve: (flags: F, environment: E, log: Log) => Promise<number>;
+};
+
+export async function runRole<F extends Flags, E extends Environment>(
+  { role, usage: text, read, serve: work }: Role<F, E>,
+  environment: E,
 ): Promise<number> {
   try {
-    const values = standaloneArguments(argv);
-    if (!values.help && !values.version) return await serve(values, environment);
-    environment.print(values.help ? usage : environment.version);
+    const values = read();
+    if (!values.help && !values.version) {
+      return await work(values, environment, loggedTo(environment, values));
+    }
+    environment.print(values.help ? text : environment.version);
     return exitCodes.stopped;
   } catch (error) {
     if (error instanceof OperationError) return tell(error, environment);
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
     environment.warn(`quarry: ${message}`);
-    environment.warn('quarry: `quarry standalone --help` shows the flags');
+    environment.warn(`quarry: \`quarry ${role} --help\` shows the flags`);
     return exitCodes.unusable;
   }
 }
 
-async function serve(values: StandaloneArguments, environment: Environment): Promise<number> {
-  checkArguments(values);
-  const log = (event: object) => environment.print(toLine(event));
-  for (const flag of values.ignored) {
+function loggedTo({ print }: Environment, { ignored }: Flags): Log {
+  const log = (event: object) => print(toLine(event));
+  for (const flag of ignored) {
     log({ level: 'warn', message: `${flag} is ignored: lvmd has no such flag any more` });
   }
+  return log;
+}
+
+async function serve(
+  values: StandaloneArguments,
+  environment: Environment,
+  log: Log,
+): Promise<number> {
+  checkArguments(values);
   const standalone = await startStandalone(
     {
       lvmdFile: values.config,
@@ -74,7 +114,7 @@ function tell(error: OperationError, { warn }: Environment): number {
   return failures[error.code].retry === 'backoff' ? exitCodes.retryLater : exitCodes.failed;
 }
 
-function toldToStop(): Promise<void> {
+export function toldToStop(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });

@@ -1,7 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { OperationError } from '../base/failures.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { registrationService } from '../csi/registration.ts';
@@ -98,7 +97,7 @@ export class Registration {
     const message = `kubelet did not register ${driver}: ${error}`;
     log({ level: 'error', message });
     // Its own call is answered first.
-    void setImmediate().then(() => refused(new OperationError('RegistrationRefused', message)));
+    setImmediate(() => refused(new OperationError('RegistrationRefused', message)));
   }
 
   /** Where the kernel tells nothing, time does. */

@@ -228,14 +228,35 @@ export class LogicalVolumes {
     object: LogicalVolume,
     work: () => Promise<{ readonly id: string; readonly sizeBytes: Bytes }>,
   ): Promise<Again> {
+    const wasThere = await this.#isThere(object.metadata.uid);
     try {
       const { id, sizeBytes } = await work();
       this.#parts.changed();
       return await this.#tell(object, told(id, sizeBytes));
     } catch (error) {
-      if (!(error instanceof OperationError)) throw error;
-      return this.#fail(object, error);
+      if (error instanceof OperationError) return this.#fail(object, error);
+      if (error instanceof KubeError && !wasThere) await this.#takeBack(object, error);
+      throw error;
     }
+  }
+
+  async #isThere(id: string): Promise<boolean> {
+    const { vgs } = await this.#parts.volumes.host();
+    return vgs.some(({ lvs }) => lvs.some(({ name }) => name === id));
+  }
+
+  /**
+   * A list may be older than the object's end. What was made just now for an object that is gone
+   * was told to nobody, and nobody would ever remove it.
+   */
+  async #takeBack(object: LogicalVolume, { code }: KubeError): Promise<void> {
+    if (code !== 'NotFound' && code !== 'Conflict') return;
+    const { client, kind, volumes, log } = this.#parts;
+    const { name, uid } = object.metadata;
+    const live = await client.find(kind, { name });
+    if (live?.metadata.uid === uid) return;
+    log({ level: 'warn', message: 'made for an object that is gone: removed', volume: uid, name });
+    await volumes.removeRecorded(uid, 'volume', this.#leave.signal);
   }
 
   async #expand(

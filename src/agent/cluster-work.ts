@@ -1,0 +1,138 @@
+import type { LogicalVolume } from '../api/objects/logical-volume.ts';
+import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
+import type { CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
+import { ownSelector } from '../core/cluster/capacity-objects.ts';
+import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
+import type { DeviceClass } from '../core/device-class.ts';
+import { lvmdCapacities } from '../core/lvmd-capacity.ts';
+import type { ObservedHost } from '../core/observed.ts';
+import type { Groups } from '../csi/groups.ts';
+import type { Volumes } from '../csi/volumes.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { Informer } from '../kube/informer.ts';
+import type { Kind } from '../kube/kind.ts';
+import {
+  csiStorageCapacityKind,
+  logicalVolumeKind,
+  nodeKind,
+  storageClassKind,
+} from '../kube/kinds.ts';
+import type { Chance, Clock } from '../kube/ports.ts';
+import type { Scope } from '../kube/wire.ts';
+import { CapacityReport } from './capacity-report.ts';
+import type { Ledger } from './ledger.ts';
+import type { Log } from './log.ts';
+import { LogicalVolumes } from './logical-volumes.ts';
+import { NodeReport } from './node-report.ts';
+
+export type ClusterWorkParts = {
+  readonly client: KubeClient;
+  readonly names: ClusterNames;
+  readonly node: string;
+  /** Where the objects about capacity are. */
+  readonly namespace: string;
+  readonly owner: () => Promise<OwnerReference | undefined>;
+  /** Somebody schedules by the annotations of the Node. */
+  readonly hasSchedulerExtender: boolean;
+  readonly ledger: Ledger;
+  readonly engine: Engine;
+  readonly volumes: Volumes;
+  readonly groups: Groups;
+  readonly classes: () => readonly DeviceClass[];
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+};
+
+/** Everything that an agent does with objects: four watches of what is its own, three duties. */
+export class ClusterWork {
+  readonly #parts: ClusterWorkParts;
+  readonly #volumes: Informer<LogicalVolume>;
+  readonly #nodes: Informer<Node>;
+  readonly #storageClasses: Informer<StorageClass>;
+  readonly #capacities: Informer<CsiStorageCapacity>;
+  readonly #work: LogicalVolumes;
+  readonly #node: NodeReport;
+  readonly #capacity: CapacityReport;
+
+  constructor(parts: ClusterWorkParts) {
+    this.#parts = parts;
+    const { client, names, node, namespace, clock, chance, log } = parts;
+    const kind = logicalVolumeKind(names.domain);
+    const label = { labelSelector: `${clusterNames(names).nodeLabel}=${node}` };
+    this.#volumes = this.#informer(kind, [{ fieldSelector: `spec.nodeName=${node}` }, label]);
+    this.#nodes = this.#informer(nodeKind, [{ fieldSelector: `metadata.name=${node}` }]);
+    this.#storageClasses = this.#informer(storageClassKind, [{}]);
+    const own = { namespace, labelSelector: ownSelector(node) };
+    this.#capacities = this.#informer(csiStorageCapacityKind, [own]);
+    parts.ledger.follow(this.#volumes);
+    const doors = { client, names, node, clock, chance, log };
+    const { engine, volumes, groups, classes } = parts;
+    this.#work = new LogicalVolumes({
+      ...{ ...doors, kind, informer: this.#volumes, engine, volumes, groups, classes },
+      changed: () => this.#roomChanged(),
+    });
+    this.#node = new NodeReport({
+      ...{ ...doors, informer: this.#nodes, isEager: parts.hasSchedulerExtender },
+      capacities: () => this.#told(),
+    });
+    this.#capacity = new CapacityReport({
+      ...{ ...doors, namespace, owner: parts.owner },
+      ...{ classes: this.#storageClasses, capacities: this.#capacities },
+      room: (className, optionClass) => volumes.capacity(className, optionClass),
+    });
+  }
+
+  /** Were all objects of this node seen once? */
+  get hasSynced(): boolean {
+    return this.#volumes.hasSynced;
+  }
+
+  /** When the API server was last heard, by the clock that never jumps. */
+  get heardAtMs(): number | undefined {
+    return this.#volumes.heardAtMs;
+  }
+
+  /** Until the signal fires and what is under way has ended. Only a bug of ours rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const left = this.#parts.engine.model.onReport((host) => this.#looked(host));
+    const watches = [this.#volumes, this.#nodes, this.#storageClasses, this.#capacities];
+    const duties = [this.#work, this.#node, this.#capacity];
+    try {
+      await Promise.all([...watches, ...duties].map((each) => each.run(signal)));
+    } finally {
+      left();
+    }
+  }
+
+  /** Device classes came or went. */
+  reconfigured(): void {
+    this.#work.lookAgain();
+    this.#roomChanged();
+  }
+
+  #looked(host: ObservedHost): void {
+    this.#work.looked(host);
+    this.#roomChanged();
+  }
+
+  #roomChanged(): void {
+    this.#node.changed();
+    this.#capacity.changed();
+  }
+
+  #told() {
+    const { engine, classes } = this.#parts;
+    const { newest } = engine.model;
+    return newest === undefined ? undefined : lvmdCapacities(classes(), newest.host);
+  }
+
+  #informer<T extends KubeObject>(kind: Kind<T>, scopes: readonly [Scope, ...Scope[]]) {
+    const { client, clock, chance, log } = this.#parts;
+    return new Informer<T>({
+      ...{ client, kind, scopes, clock, chance, lists: 'cached' },
+      trouble: ({ message }, waitMs) => log({ level: 'warn', message, waitMs }),
+    });
+  }
+}
