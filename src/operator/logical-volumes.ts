@@ -64,6 +64,8 @@ export class LogicalVolumeBook implements VolumeBook {
   readonly objects: LogicalVolumeObjects;
   readonly turns = new Turns();
   readonly #parts: BookParts;
+  /** On their way to the server. */
+  readonly #promised = new Set<Draft>();
 
   constructor(parts: BookParts) {
     this.#parts = parts;
@@ -158,11 +160,19 @@ export class LogicalVolumeBook implements VolumeBook {
     for (let tries = 1; tries <= triesMax; tries += 1) {
       const found = await this.#standing(name, signal);
       if (found !== undefined) return { volume: found, isNew: false };
-      const made = await this.objects.make(await draft());
+      const made = await this.#make(await draft());
       if (made !== undefined) return { volume: made, isNew: true };
       await this.objects.fresh(name, signal);
     }
     throw changedMeanwhile(name);
+  }
+
+  async #make(draft: Draft): Promise<LogicalVolume | undefined> {
+    try {
+      return await this.objects.make(draft);
+    } finally {
+      this.#promised.delete(draft);
+    }
   }
 
   async #create(
@@ -194,7 +204,10 @@ export class LogicalVolumeBook implements VolumeBook {
     const node = from?.spec.nodeName ?? this.#place(wanted, nodes);
     const name = wanted.name.toLowerCase();
     const spec = volumeSpec(name, node, { ...wanted, source: from?.metadata.name });
-    return newLogicalVolume(this.#parts.names, { objectName, spec, source, claim });
+    const draft = newLogicalVolume(this.#parts.names, { objectName, spec, source, claim });
+    // Others who choose a node meanwhile see that this much of it is promised.
+    this.#promised.add(draft);
+    return draft;
   }
 
   /** The node of the object counts, whatever is asked for by now: volumes do not move. */
@@ -389,13 +402,13 @@ export class LogicalVolumeBook implements VolumeBook {
       classes: [...classes.values()],
       nodes: [...nodes.values()],
       capacities: [...capacities.values()],
-      logicalVolumes: [...logicalVolumes.values()],
+      logicalVolumes: [...logicalVolumes.values(), ...this.#promised],
     };
   }
 }
 
 /** A LogicalVolume that is to be made. */
-export type Draft = NewObject & { readonly metadata: { readonly name: string } };
+export type Draft = NewObject & ReturnType<typeof newLogicalVolume>;
 
 function settled(progress: Progress): Exclude<Progress, { readonly kind: 'waiting' }> | undefined {
   return progress.kind === 'waiting' ? undefined : progress;

@@ -39,11 +39,15 @@ export function idOf({ metadata, status }: LogicalVolume): string {
   return orNothing(status?.volumeID) ?? metadata.uid;
 }
 
-export function isMade({ status }: LogicalVolume): boolean {
+export function isMade({ status }: Pick<LogicalVolume, 'status'>): boolean {
   return orNothing(status?.volumeID) !== undefined;
 }
 
-export function isGoing({ metadata }: LogicalVolume): boolean {
+export function isGoing({
+  metadata,
+}: {
+  readonly metadata: { readonly deletionTimestamp?: string };
+}): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
@@ -56,7 +60,7 @@ export function sizeOf({ spec, status }: LogicalVolume): Bytes {
   return readable(status?.currentSize) ?? readable(spec.size) ?? noBytes;
 }
 
-export function askedSizeOf({ spec }: LogicalVolume): Bytes {
+export function askedSizeOf({ spec }: Pick<LogicalVolume, 'spec'>): Bytes {
   return readable(spec.size) ?? noBytes;
 }
 
@@ -126,7 +130,7 @@ export function growingProgress(
   return failureIn(volume) ?? { kind: 'waiting' };
 }
 
-export function failureIn({ status }: LogicalVolume) {
+export function failureIn({ status }: Pick<LogicalVolume, 'status'>) {
   const { code = 0, message = '' } = status ?? {};
   return code === 0 ? undefined : ({ kind: 'refused', code, message } as const);
 }

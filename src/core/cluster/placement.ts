@@ -13,7 +13,12 @@ export type Inventory = {
   readonly classes: Iterable<StorageClass>;
   readonly capacities: Iterable<CsiStorageCapacity>;
   readonly nodes: Iterable<Node>;
-  readonly logicalVolumes: Iterable<LogicalVolume>;
+  /** Also those that are on their way to the server. */
+  readonly logicalVolumes: Iterable<Promised>;
+};
+
+type Promised = Pick<LogicalVolume, 'spec' | 'status'> & {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
 };
 
 export type Room = { readonly availableBytes: Bytes; readonly largestBytes: Bytes };

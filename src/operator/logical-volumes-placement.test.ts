@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { gib, outcome, request, twoNodes } from '../../test/operator/scene.ts';
+import { GiB } from '../base/bytes.ts';
+
+test('nobody cares where: the node with most room, by capacity objects and then by Nodes', async (t) => {
+  const at = await twoNodes(t);
+  at.class('fast', { 'topolvm.io/device-class': 'ssd' });
+  at.capacity('n1', 'fast', { capacity: '9Gi', maximumVolumeSize: '2Gi' });
+  at.capacity('n2', 'fast', { capacity: '5Gi' });
+  at.node('n3', { 'capacity.topolvm.io/ssd': String(3n * GiB) });
+  await at.settle();
+  at.obedient();
+  const ssd = { className: 'ssd' };
+  assert.equal(
+    (await at.book.create(request('a', { ...ssd, range: gib(4) }), undefined)).node,
+    'n2',
+  );
+  assert.equal((await at.book.create(request('b', ssd), ['n3', 'n1'])).node, 'n3');
+  await assert.rejects(at.book.create(request('c', { ...ssd, range: gib(6) }), undefined), {
+    code: 'InsufficientCapacity',
+    message: 'no node has 6 GiB in the class ssd: the most is 5 GiB, on n2',
+  });
+  await assert.rejects(at.book.create(request('d', { className: 'hdd' }), undefined), {
+    message: 'no node offers the class hdd, and 1 GiB were asked for',
+  });
+  await assert.rejects(at.book.create(request('e'), ['n9']), { code: 'NodeUnknown' });
+  const room = await at.book.capacity({ className: 'ssd', optionClass: '' }, undefined);
+  assert.deepEqual(room, { availableBytes: 17n * GiB, largestBytes: 5n * GiB });
+  assert.equal(await at.book.capacity({ className: 'x', optionClass: '' }, 'n1'), undefined);
+});
+
+test('what is promised and not made yet counts: many at once do not go to one node', async (t) => {
+  const at = await twoNodes(t);
+  at.class('fast');
+  at.capacity('n1', 'fast', { capacity: '10Gi' });
+  at.capacity('n2', 'fast', { capacity: '9Gi' });
+  await at.settle();
+  const all = ['a', 'b', 'c'].map((name) =>
+    outcome(at.book.create(request(name, { range: gib(4) }), undefined)),
+  );
+  await at.settle();
+  assert.deepEqual(
+    at.volumes().map(({ spec }) => spec.nodeName),
+    ['n1', 'n2', 'n1'],
+  );
+  for (const { metadata } of at.volumes()) at.made(metadata.name);
+  await at.settle();
+  assert.ok(all.every(({ value }) => value !== undefined));
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { outcome, request, twoNodes, withVolume } from '../../test/operator/scene.ts';
+
+test('a group snapshot is asked for as a whole, and ready when all of it is', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  const b = await withVolume(at, 'pvc-b');
+  const { groups } = at.cluster;
+  const taken = outcome(groups.create('g', [a.id, b.id]));
+  await at.settle();
+  const members = at.volumes().filter(({ spec }) => spec.accessType === 'ro');
+  assert.equal(members.length, 2);
+  assert.deepEqual(
+    members.map(({ metadata }) => metadata.annotations?.['quarry.io/snapshot-group-size']),
+    ['2', '2'],
+  );
+  at.made(members[0]?.metadata.name ?? '');
+  await at.settle();
+  assert.equal(taken.isSettled, false);
+  at.made(members[1]?.metadata.name ?? '');
+  await at.settle();
+  const group = taken.value ?? assert.fail();
+  assert.deepEqual([group.isReady, group.members.length], [true, 2]);
+  assert.deepEqual((await groups.create('g', [b.id, a.id])).id, group.id);
+  await assert.rejects(groups.create('g', [a.id]), { code: 'VolumeDiffers' });
+  await assert.rejects(at.book.remove('snapshot', group.members[0]?.id ?? ''), {
+    code: 'SnapshotInGroup',
+  });
+  await assert.rejects(groups.get(group.id, [group.members[0]?.id ?? '']), {
+    code: 'InvalidRequest',
+  });
+  const removed = outcome(groups.remove(group.id, []));
+  await at.settle();
+  assert.equal(removed.isSettled, false);
+  for (const { metadata } of members) at.release(metadata.name);
+  await at.settle();
+  assert.equal(removed.isSettled, true);
+  await assert.rejects(groups.get(group.id, []), { code: 'VolumeNotFound' });
+});
+
+test('one member that is refused takes the whole group along; nodes do not mix', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  const b = await withVolume(at, 'pvc-b');
+  const taken = outcome(at.cluster.groups.create('g', [a.id, b.id]));
+  await at.settle();
+  const members = at.volumes().filter(({ spec }) => spec.accessType === 'ro');
+  for (const { metadata } of members) at.say(metadata.name, { code: 8, message: 'full' });
+  await at.settle();
+  for (const { metadata } of members) at.release(metadata.name);
+  await at.settle();
+  assert.equal(taken.error?.code, 'InsufficientCapacityForSnapshot');
+  assert.equal(at.volumes().length, 2);
+  const far = at.book.create(request('pvc-c'), ['n2']);
+  await at.settle();
+  at.made('pvc-c');
+  await assert.rejects(at.cluster.groups.create('h', [a.id, (await far).id]), {
+    code: 'CannotHoldStill',
+  });
+});
