@@ -4,6 +4,7 @@ import { realHost } from '../host/host.ts';
 import { type Connected, connect } from '../kube/connect.ts';
 import { KubeError } from '../kube/errors.ts';
 import { HttpTransport } from '../kube/transport.ts';
+import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
 import { type AgentOptions, startAgent } from './agent.ts';
 import {
   type AgentArguments,
@@ -12,7 +13,7 @@ import {
   type ClusterVariables,
   checkAgentArguments,
 } from './agent-arguments.ts';
-import { type Environment, exitCodes, nsenter, runRole, toldToStop } from './command.ts';
+import { nsenter } from './command.ts';
 import type { Log } from './log.ts';
 
 export type ClusterEnvironment = Environment & { readonly variables: ClusterVariables };

@@ -1,8 +1,2 @@
-/** One line of the log. The key `volume` is the same in every line about one volume. */
-export type LogEvent = {
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-  readonly [field: string]: unknown;
-};
-
-export type Log = (event: LogEvent) => void;
+/** Kept where it was: what every process that stays logs is in `process/`. */
+export type { Log, LogEvent } from '../process/log.ts';

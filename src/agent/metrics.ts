@@ -3,9 +3,15 @@ import { findVg, type ObservedHost } from '../core/observed.ts';
 import { type RaidHealth, raidHealth } from '../core/raid-health.ts';
 import type { CallEvent } from '../csi/call.ts';
 import type { Engine } from '../engine/engine.ts';
+import {
+  Counter,
+  type Family,
+  Histogram,
+  type Labels,
+  renderFamilies,
+} from '../process/registry.ts';
 import type { LvmdConfiguration } from './lvmd-config.ts';
 import type { ProgramRun } from './metered-host.ts';
-import { Counter, type Family, Histogram, type Labels, renderFamilies } from './registry.ts';
 
 type Parts = {
   readonly node: string;

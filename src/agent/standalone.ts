@@ -25,7 +25,7 @@ import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
 import { withToldStrays } from '../host/strays.ts';
-import { Diagnostics, parseAddress } from './diagnostics.ts';
+import { Diagnostics, parseAddress } from '../process/diagnostics.ts';
 import { FileWatch } from './file-watch.ts';
 import type { Log } from './log.ts';
 import {
