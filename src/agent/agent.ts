@@ -115,6 +115,11 @@ export class Agent {
     this.#parts.doors.transport.close();
   }
 
+  /** Is the socket that kubelet knows us by still there? */
+  lookForKubelet(): Promise<void> {
+    return this.#registration.look();
+  }
+
   #clusterWork(): ClusterWork {
     const { options, log, doors, standalone, ledger } = this.#parts;
     const { clock, chance, transport } = doors;

@@ -62,6 +62,8 @@ export class LogicalVolumes {
   readonly #leave = new AbortController();
   /** Requests to grow that were refused for good, by UID. */
   readonly #refused = new Map<string, string>();
+  /** UIDs of what was made in this life, until their objects say so. */
+  readonly #untold = new Set<string>();
   /** Groups that are being taken, and those that failed for good: all members hear the same. */
   readonly #groupRuns = new Map<string, Promise<SnapshotGroup>>();
 
@@ -228,14 +230,18 @@ export class LogicalVolumes {
     object: LogicalVolume,
     work: () => Promise<{ readonly id: string; readonly sizeBytes: Bytes }>,
   ): Promise<Again> {
-    const wasThere = await this.#isThere(object.metadata.uid);
+    const { uid } = object.metadata;
+    const wasThere = await this.#isThere(uid);
     try {
       const { id, sizeBytes } = await work();
+      if (!wasThere) this.#untold.add(uid);
       this.#parts.changed();
-      return await this.#tell(object, told(id, sizeBytes));
+      await this.#tell(object, told(id, sizeBytes));
+      this.#untold.delete(uid);
+      return undefined;
     } catch (error) {
       if (error instanceof OperationError) return this.#fail(object, error);
-      if (error instanceof KubeError && !wasThere) await this.#takeBack(object, error);
+      if (error instanceof KubeError) await this.#takeBack(object, error);
       throw error;
     }
   }
@@ -246,17 +252,18 @@ export class LogicalVolumes {
   }
 
   /**
-   * A list may be older than the object's end. What was made just now for an object that is gone
-   * was told to nobody, and nobody would ever remove it.
+   * A list may be older than the object's end. What was made in this life for an object that is
+   * gone was told to nobody, and nobody would ever remove it.
    */
   async #takeBack(object: LogicalVolume, { code }: KubeError): Promise<void> {
-    if (code !== 'NotFound' && code !== 'Conflict') return;
     const { client, kind, volumes, log } = this.#parts;
     const { name, uid } = object.metadata;
+    if (!this.#untold.has(uid) || (code !== 'NotFound' && code !== 'Conflict')) return;
     const live = await client.find(kind, { name });
     if (live?.metadata.uid === uid) return;
     log({ level: 'warn', message: 'made for an object that is gone: removed', volume: uid, name });
     await volumes.removeRecorded(uid, 'volume', this.#leave.signal);
+    this.#untold.delete(uid);
   }
 
   async #expand(

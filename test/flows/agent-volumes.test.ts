@@ -299,3 +299,17 @@ test('what is wrong with a volume stands in an annotation, and goes when it is w
   scene.agent.looked((await scene.stage.run(engine.observe())).host);
   await scene.until('well', () => condition() === undefined);
 });
+
+test('an object that is gone, and in a store that lags is not, leaves no volume behind', async () => {
+  const scene = await started();
+  for (const name of ['pvc-2', 'pvc-3']) scene.put(name);
+  // The list comes through, and no word about what was made of it.
+  await scene.until('listed', () => scene.informer.hasSynced);
+  for (let nth = 0; nth < 12; nth += 1) scene.transport.faults.push('unreachable');
+  await scene.until('lvcreate', () => scene.lv('pvc-3') !== undefined);
+  scene.transport.isHeld = true;
+  scene.api.delete(logicalVolumes, 'pvc-3');
+  scene.transport.faults.length = 0;
+  await scene.until('taken back', () => scene.lv('pvc-3') === undefined);
+  await scene.until('the other is told', isMade(scene, 'pvc-2'));
+});
