@@ -33,7 +33,8 @@ export type AgentDoors = Doors & { readonly transport: Transport; readonly chanc
 
 /**
  * The driver on a node of a cluster. The sockets come first and need no API server: what is on this
- * node can be mounted, grown and looked at without one. What objects ask for follows when it is heard.
+ * node can be mounted, grown and looked at without one. What objects ask for follows when one is
+ * heard.
  */
 export async function startAgent(
   options: AgentOptions,
