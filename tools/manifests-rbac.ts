@@ -4,6 +4,8 @@ export type Rule = {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** Only of these. */
+  readonly resourceNames?: readonly string[];
 };
 
 export type Rules = {
@@ -14,6 +16,7 @@ export type Rules = {
 };
 
 const read = ['get', 'list', 'watch'];
+const follow = ['list', 'watch'];
 
 /** What each role may do: what it does, and nothing else. */
 export function rulesOf(role: Role, domain: string): Rules {
@@ -27,7 +30,7 @@ function operatorRules(domain: string): Rules {
       // namespace of the controller that they belonged to.
       rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
       // What nodes that are gone have left behind is taken away. Agents write their own.
-      rule('storage.k8s.io', ['csistoragecapacities'], [...read, 'delete']),
+      rule('storage.k8s.io', ['csistoragecapacities'], [...follow, 'delete']),
     ],
     cluster: [
       // Volumes belong to no namespace. They are made for claims, grown, and deleted when released;
@@ -40,26 +43,31 @@ function operatorRules(domain: string): Rules {
       rule('', ['persistentvolumeclaims/status'], ['patch']),
       // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
       // is taken off a Node that is being deleted.
-      rule('', ['nodes'], [...read, 'patch']),
+      rule('', ['nodes'], [...follow, 'patch']),
       // Events are written in the namespace of what they are about.
       rule('', ['events'], ['create', 'patch']),
       // What a claim asks for, and which nodes have the driver. None of them has a namespace.
-      rule('storage.k8s.io', ['storageclasses', 'csinodes', 'volumeattributesclasses'], read),
-      // The intent for each volume and snapshot, without a namespace. The status is the agents'.
+      rule('storage.k8s.io', ['storageclasses', 'csinodes'], follow),
+      // One that a claim names is looked at; whether the kind is served need not be known before.
+      rule('storage.k8s.io', ['volumeattributesclasses'], ['get']),
+      // The intent for each volume and snapshot, without a namespace.
       rule(domain, ['logicalvolumes'], [...read, 'create', 'patch', 'delete']),
+      // The status is the agents', but for the code of a growth that failed: the next one must not
+      // find it.
+      rule(domain, ['logicalvolumes/status'], ['patch']),
       // Snapshots of every namespace. Patched: a finalizer while one is being restored.
       rule('snapshot.storage.k8s.io', ['volumesnapshots'], [...read, 'patch']),
-      rule('snapshot.storage.k8s.io', ['volumesnapshotclasses'], read),
+      rule('snapshot.storage.k8s.io', ['volumesnapshotclasses'], follow),
       // Contents have no namespace. Patched: annotation of a snapshot under way, finalizer at the
       // end; the status holds the handle.
       rule('snapshot.storage.k8s.io', ['volumesnapshotcontents'], [...read, 'patch']),
       rule('snapshot.storage.k8s.io', ['volumesnapshotcontents/status'], ['patch']),
       // The same for groups of snapshots.
-      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotclasses'], read),
+      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotclasses'], follow),
       rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents'], [...read, 'patch']),
       rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents/status'], ['patch']),
       // Whether the kinds of snapshots are there: they may be installed after us.
-      rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list', 'watch']),
+      rule('apiextensions.k8s.io', ['customresourcedefinitions'], follow),
     ],
   };
 }
@@ -69,6 +77,8 @@ function agentRules(domain: string): Rules {
     own: [
       // How much its node can give to each class. The policy keeps it to its own objects.
       rule('storage.k8s.io', ['csistoragecapacities'], [...read, 'create', 'patch', 'delete']),
+      // Those objects go when the agents go: each names the DaemonSet, by its UID.
+      { ...rule('apps', ['daemonsets'], ['get']), resourceNames: [names.agent] },
     ],
     cluster: [
       // The volumes of its node, which have no namespace. Patched: finalizer and label of objects
@@ -77,11 +87,9 @@ function agentRules(domain: string): Rules {
       // What became of them.
       rule(domain, ['logicalvolumes/status'], ['patch']),
       // Its own Node: annotations with free space, and TopoLVM's finalizer.
-      rule('', ['nodes'], [...read, 'patch']),
+      rule('', ['nodes'], [...follow, 'patch']),
       // Which classes it has to tell the capacity of.
-      rule('storage.k8s.io', ['storageclasses'], read),
-      // What went wrong with a volume, on the volume.
-      rule('', ['events'], ['create', 'patch']),
+      rule('storage.k8s.io', ['storageclasses'], follow),
     ],
   };
 }

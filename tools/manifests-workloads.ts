@@ -157,6 +157,7 @@ function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {
     '--node-name=$(NODE_NAME)',
     `--kubelet-root=${kubeletRoot}`,
     `--host-socket=${kubeletRoot}/plugins/${domain}/node/csi-topolvm.sock`,
+    `--daemonset=${names.agent}`,
   ];
 }
 
