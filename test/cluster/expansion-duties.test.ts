@@ -43,6 +43,27 @@ test('claims grow through lost answers, conflicts, late watches and operators th
   }
 });
 
+test('trap 22: who leads no more writes nothing about what he began', async () => {
+  const scene = new DutyScene(1, Resizer);
+  scene.claim('a');
+  await scene.start();
+  request(scene, 'a', 5);
+  const isBegun = () => reasons(scene).includes('Resizing');
+  for (let turn = 0; turn < 100 && !isBegun(); turn += 1) await scene.pass(10);
+  assert.ok(isBegun());
+  scene.stop();
+  const writes = scene.api.writes.length;
+  await scene.pass(600_000);
+  assert.equal(scene.api.writes.length, writes);
+  assert.deepEqual(reasons(scene), ['Resizing']);
+  assert.equal(scene.lvs.get('lv-a'), parse('5Gi'));
+  await scene.start();
+  await scene.pass(10_000);
+  scene.kubelet();
+  await scene.pass(10_000);
+  assert.equal(unsettled(scene, 'a'), '');
+});
+
 test('a claim that names no class of attributes costs nothing', async () => {
   const scene = new DutyScene(1, Modifier, VolumeHealth, Resizer);
   scene.node('n1');

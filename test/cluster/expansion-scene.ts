@@ -1,4 +1,4 @@
-import { parseQuantity, showQuantity } from '../../src/api/quantity.ts';
+import { parseQuantity } from '../../src/api/quantity.ts';
 import { type Bytes, bytes } from '../../src/base/bytes.ts';
 import type { VolumeBook, VolumeView } from '../../src/csi/book.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -33,6 +33,7 @@ export class DutyScene {
     cluster: Cluster,
   ) => Duty)[];
   #life: Life;
+  #stop = new AbortController();
 
   constructor(seed: number, ...duties: readonly (new (cluster: Cluster) => Duty)[]) {
     this.#chance = new Chance(seed);
@@ -108,6 +109,11 @@ export class DutyScene {
     this.#life.die();
   }
 
+  /** The lease is lost, and the process goes on. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
   /** Another operator, which knows nothing yet. */
   async start(): Promise<void> {
     this.#life = new Life(this.clock);
@@ -118,7 +124,8 @@ export class DutyScene {
     });
     const chance = () => this.#chance.fraction();
     const client = new KubeClient({ transport: link, clock: life.clock, chance });
-    const stop = new AbortController();
+    this.#stop = new AbortController();
+    const stop = this.#stop;
     const informers: Informer<never>[] = [];
     const watch = <T extends KubeObject>(kind: Kind<T>): Informer<T> => {
       const informer = new Informer({ client, kind, scopes: [{}], clock: life.clock, chance });
@@ -167,5 +174,3 @@ export class DutyScene {
 export function parse(text: string): Bytes {
   return parseQuantity(text) as Bytes;
 }
-
-export { showQuantity };

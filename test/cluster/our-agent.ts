@@ -50,6 +50,7 @@ export const ourAgent: AgentProgram = (around) => {
         ...{ clock, chance, log: (event) => around.log({ ...event, message: event.message }) },
         changed: () => undefined,
       });
+      engine.model.onReport((seen) => objects.looked(seen));
       await Promise.all([informer.run(signal), objects.run(signal), capacity.run(signal)]);
     },
   };

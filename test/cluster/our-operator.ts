@@ -16,9 +16,12 @@ import {
 import { usualTimes } from '../../src/kube/lease.ts';
 import type { Cluster, Duty, Stores } from '../../src/operator/duty.ts';
 import { Guards } from '../../src/operator/guards.ts';
+import { VolumeHealth } from '../../src/operator/health.ts';
 import { LogicalVolumeBook } from '../../src/operator/logical-volumes.ts';
+import { Modifier } from '../../src/operator/modifier.ts';
 import { Provisioner } from '../../src/operator/provisioner.ts';
 import { Reclaimer } from '../../src/operator/reclaimer.ts';
+import { Resizer } from '../../src/operator/resizer.ts';
 import { LogicalVolumeGroups } from '../../src/operator/snapshot-groups.ts';
 import { snapshotter } from '../../src/operator/snapshotter.ts';
 import { snapshotKinds } from '../../src/operator/snapshotter-kinds.ts';
@@ -65,6 +68,7 @@ function dutiesOf(cluster: Cluster, kinds: ReturnType<typeof snapshotKinds>): re
   return [
     ...[new Provisioner(cluster), new Reclaimer(cluster), new Guards(cluster)],
     snapshotter(cluster, kinds),
+    ...[new Resizer(cluster), new Modifier(cluster), new VolumeHealth(cluster)],
   ];
 }
 

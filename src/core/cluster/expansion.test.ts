@@ -140,6 +140,16 @@ test('a size that is no size is refused in words', () => {
   );
 });
 
+test('trap 27: sizes are exact, however they are written', () => {
+  const targets = ['1.5e10', '15G', '10.5Gi', '9007199254740993', '15000000000000m'].map((text) => {
+    const decision = decideExpansion(viewOf(text, {}));
+    return decision.kind === 'write-claim' ? sizeIn(decision.patch) : decision.kind;
+  });
+  assert.deepEqual(targets, [
+    ...['15000000000', '15000000000', '10752Mi', '9007199254740993', '15000000000'],
+  ]);
+});
+
 test('a volume of another driver, or bound to another claim, is left alone', () => {
   assert.deepEqual(decideExpansion({ ...viewOf('20Gi', {}), driver: 'other' }), { kind: 'rest' });
   const view = viewOf('20Gi', {});
@@ -147,6 +157,11 @@ test('a volume of another driver, or bound to another claim, is left alone', () 
   const volume = { ...view.volume, spec } as PersistentVolume;
   assert.deepEqual(decideExpansion({ ...view, volume }), { kind: 'rest' });
 });
+
+function sizeIn(patch: object): string | undefined {
+  const { status: written } = patch as { readonly status?: ClaimStatus };
+  return written?.allocatedResources?.storage;
+}
 
 function status(storage: ResizeStatus): ClaimStatus {
   return { allocatedResourceStatuses: { storage } };
