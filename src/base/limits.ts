@@ -119,8 +119,8 @@ export const limits = {
   infeasibleRetryMs: 300_000,
   /** Nobody waits longer for one volume to grow; the volume goes on growing. */
   expandWaitMs: 60_000,
-  /** Volumes that grow at once, over all nodes. */
-  expandWorkers: 10,
+  /** Volumes that grow at once, over all nodes. One that waits for a dead node costs nothing else. */
+  expandWorkers: 64,
   /** How often a VolumeAttributesClass that a claim names is looked for while there is none. */
   attributesClassLookMs: 30_000,
   /** A Node that was away for less than this has not failed. */
