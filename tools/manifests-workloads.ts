@@ -154,7 +154,6 @@ function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {
   return [
     'agent',
     '--nsenter',
-    '--node-name=$(NODE_NAME)',
     `--kubelet-root=${kubeletRoot}`,
     `--host-socket=${kubeletRoot}/plugins/${domain}/node/csi-topolvm.sock`,
     `--daemonset=${names.agent}`,
@@ -173,7 +172,6 @@ function environment({ useLegacy }: Settings) {
   });
   return [
     field('NODE_NAME', 'spec.nodeName'),
-    field('POD_NAME', 'metadata.name'),
     field('NAMESPACE', 'metadata.namespace'),
     // As TopoLVM has it: anything but nothing chooses the group that it had before.
     { name: 'USE_LEGACY', value: useLegacy },

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { loadAll } from 'js-yaml';
+import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { readRelease } from '../../tools/manifests.ts';
 
@@ -14,12 +15,14 @@ type Labels = Readonly<Record<string, string>>;
 type Container = {
   readonly name: string;
   readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string }[];
   readonly resources: {
     readonly requests?: Labels;
     readonly limits?: { readonly memory?: string };
   };
   readonly securityContext: Readonly<Record<string, unknown>>;
-  readonly volumeMounts: readonly { readonly name: string }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 };
 
 type Any = {
@@ -182,6 +185,28 @@ test('every account, role and binding leads somewhere', () => {
     }
     for (const { spec } of objects.filter(({ kind }) => /^(Deployment|DaemonSet)$/.test(kind))) {
       assert.ok(named('ServiceAccount').includes(spec.template.spec.serviceAccountName), file);
+    }
+  }
+});
+
+test('agents are started with flags and variables that they know', () => {
+  const variables = {
+    ...{ nodeName: '', namespace: '', useLegacy: '' },
+    ...{ kubeconfig: '', serviceHost: '', servicePort: '' },
+  };
+  for (const { spec } of pods.filter(({ kind }) => kind === 'DaemonSet')) {
+    for (const { args, env, volumeMounts } of spec.template.spec.containers) {
+      const [, ...flags] = args;
+      const known = agentArguments(flags, variables);
+      assert.equal(known.nsenter, true);
+      const paths = volumeMounts.map(({ mountPath }) => mountPath);
+      for (const file of [known.config, known['csi-socket']]) {
+        assert.ok(paths.includes(dirname(file)), file);
+      }
+      assert.ok(paths.includes(known['state-dir']));
+      assert.ok(paths.includes(`${known['kubelet-root']}/plugins_registry`));
+      const read = ['NODE_NAME', 'NAMESPACE', 'USE_LEGACY'];
+      assert.deepEqual(env.map(({ name }) => name).toSorted(), read.toSorted());
     }
   }
 });
