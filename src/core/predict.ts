@@ -97,6 +97,10 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
     case 'activate-lv':
       return changed(vg, step.lvUuid, () => ({ isActive: true }));
     case 'change-tags':
+      return changed(vg, step.lvUuid, (lv) => ({
+        tags: retagged(lv.tags, step),
+        isReadOnly: lv.isReadOnly || step.isReadOnly === true,
+      }));
     case 'copy-range':
     case 'zero-range':
       return changed(vg, step.lvUuid, (lv) => ({ tags: retagged(lv.tags, step) }));

@@ -148,6 +148,8 @@ export type ChangeTags = OnLv & {
   readonly remove: readonly string[];
   /** Only while the volume has this size: a command that comes late must not change it. */
   readonly whileSizeBytes?: Bytes;
+  /** A snapshot that another system was about to make read-only becomes so. */
+  readonly isReadOnly?: true;
 };
 
 export type CopyRange = OnLv & {

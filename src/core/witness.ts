@@ -25,8 +25,10 @@ export function canBeWitnessed(step: Step): step is WitnessedStep {
     case 'remove-lv':
     case 'create-thin-snapshot':
     case 'create-cow-snapshot':
-    case 'change-tags':
       return true;
+    case 'change-tags':
+      // Whether it can still be written to is nothing that lvm says.
+      return step.isReadOnly !== true;
     default:
       return false;
   }

@@ -334,3 +334,9 @@ for (const suite of suites) {
     });
   }
 }
+
+test('a snapshot that another system left writable is made read-only by its identity', () => {
+  const step = { kind: 'change-tags', ...onLv, add: [], remove: [], isReadOnly: true } as const;
+  const argv = commandsOf(step).map((command) => command.argv.join(' '));
+  assert.deepEqual(argv, ['lvm lvchange --permission r --select lv_uuid=LVU vg1/v1']);
+});

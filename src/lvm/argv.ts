@@ -82,7 +82,11 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
         ...onlyLv(step),
       ];
     case 'change-tags':
-      return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step, whileSize(step))];
+      return [
+        ...(['lvm', 'lvchange', ...retag(step)] as const),
+        ...(step.isReadOnly === true ? ['--permission', 'r'] : []),
+        ...onlyLv(step, whileSize(step)),
+      ];
     case 'copy-range':
       return ['lvm', 'lvchange', ...retag(step), ...onlyLv(step)];
     case 'zero-range':

@@ -369,3 +369,11 @@ test('a name that LVM would refuse is refused', () => {
   const request = { name: 'snapshot-1', source: 'v1', deviceClass: thickClass() };
   assertBlocked(desiredSnapshot(request), 'InvalidName', /snapshot-1/);
 });
+
+test('a snapshot that TopoLVM left writable is made read-only, one of ours never needs it', () => {
+  const lv = sampleThin({ name: 's1', uuid: 'S', origin: 'v1', tags: [], isReadOnly: false });
+  const vg = sampleVg({ lvs: [samplePool(), sampleThin({ name: 'v1' }), lv] });
+  const step = stepOf(planSnapshot(thinly({ uuid: 'S' }), hostOf(vg)), 'change-tags');
+  assert.deepEqual([step.add, step.remove, step.isReadOnly], [[], [], true]);
+  assertRest(planSnapshot(thinly({ uuid: 'S' }), predict(hostOf(vg), step)));
+});

@@ -126,6 +126,10 @@ function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: Observ
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: snapshot.name, lvUuid: snapshot.uuid };
   const sizeBytes = cowGrowth(desired, vg, snapshot);
   if (sizeBytes !== undefined) return next({ kind: 'extend-lv', ...target, sizeBytes });
+  // TopoLVM takes it with one command and makes it read-only with the next.
+  if (!isOurs(snapshot.tags) && !snapshot.isReadOnly) {
+    return next({ kind: 'change-tags', ...target, add: [], remove: [], isReadOnly: true });
+  }
   if (!snapshot.isActive) return next({ kind: 'activate-lv', ...target });
   return rest;
 }

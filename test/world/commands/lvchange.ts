@@ -11,6 +11,7 @@ export const lvchangeOptions = {
   ignoreactivationskip: 'flag',
   addtag: 'value',
   deltag: 'value',
+  permission: 'value',
   zero: 'value',
   select: 'value',
   yes: 'flag',
@@ -134,6 +135,7 @@ function changeTags(machine: Machine, lv: Lv, parsed: Arguments, voice: Voice): 
   const removed = new Set(values(parsed, 'deltag'));
   const kept = lv.tags.filter((tag) => !removed.has(tag));
   const before = lv.tags;
+  if (option(parsed, 'permission') === 'r') lv.isReadOnly = true;
   lv.tags = [...new Set([...kept, ...values(parsed, 'addtag')])];
   const refusal = machine.metadataRefusal(lv.vg, voice);
   if (refusal !== undefined) {
