@@ -37,7 +37,11 @@ const suites: Readonly<Record<string, Suite>> = {
     about: 'the images: packages from Debian and npm',
   },
   world: { files: ['test/world/**/*.test.ts'], timeoutMs: minute, about: 'the fake host itself' },
-  flow: { files: ['test/flows/**/*.test.ts'], timeoutMs: minute, about: 'stories in a fake world' },
+  flow: {
+    files: ['test/flows/**/*.test.ts', 'test/cluster/*.test.ts'],
+    timeoutMs: 2 * minute,
+    about: 'stories in a fake world',
+  },
   sim: { files: ['test/sim/**/*.test.ts'], timeoutMs: 10 * minute, about: 'random faults by seed' },
   kube: {
     files: ['test/kube/*.test.ts'],

@@ -8,12 +8,18 @@ import { roomOn, roundedUp } from './truth.ts';
 export type Reason = { readonly isProven: boolean; readonly why: string };
 
 /** Why a claim has no volume, looked up on the disks and not asked of our own code. */
-export function pendingReason(stage: ClusterStage, claim: PersistentVolumeClaim): Reason {
+export function pendingReason(
+  stage: ClusterStage,
+  claim: PersistentVolumeClaim,
+  /** Claims that were looked at already. */
+  seen: ReadonlySet<string> = new Set(),
+): Reason {
   const { name } = claim.metadata;
   const storageClass = stage.admin.storageClass(claim.spec.storageClassName);
   if (storageClass === undefined) return proven('there is no such class');
   const source = claim.spec.dataSource;
-  if (source !== undefined && !isSourceReady(stage, source)) return proven('its source is missing');
+  const unfit = source === undefined ? undefined : sourceObjection(stage, claim, source);
+  if (unfit !== undefined) return proven(unfit);
   const isWaiting = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
   const pods = stage.pods.all.filter(({ claims }) => claims.includes(name));
   if (isWaiting && pods.length === 0) return proven('nobody uses it');
@@ -25,8 +31,11 @@ export function pendingReason(stage: ClusterStage, claim: PersistentVolumeClaim)
     return roundedUp(asked, machine) <= roomOn(machine, deviceClass);
   });
   if (open.length === 0) return proven(`${asked} bytes are free on none of ${nodes.join(', ')}`);
-  if (isWaiting && pods.every((pod) => isHeldElsewhere(stage, pod.claims, open))) {
-    return proven('other volumes of the pod are elsewhere');
+  if (
+    isWaiting &&
+    pods.every((pod) => isHeldUp(stage, pod.claims, open, new Set([...seen, name])))
+  ) {
+    return proven('another volume of the pod is missing or elsewhere');
   }
   const told = pods.map(({ why }) => why).join('; ');
   return { isProven: false, why: `${asked} bytes are free on ${open.join(', ')} (${told})` };
@@ -44,9 +53,30 @@ function nodesFor(stage: ClusterStage, claim: PersistentVolumeClaim): readonly s
   return record === undefined ? all : all.filter((node) => node === record.spec.nodeName);
 }
 
-function isSourceReady(stage: ClusterStage, source: Source): boolean {
+/** A copy is as large as its source at least, of the same device class and for the same use. */
+function sourceObjection(
+  stage: ClusterStage,
+  claim: PersistentVolumeClaim,
+  source: Source,
+): string | undefined {
+  const { admin } = stage;
   const id = sourceId(stage, source);
-  return stage.admin.logicalVolumes.some(({ metadata }) => metadata.uid === id);
+  const record = admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
+  if (record === undefined) return 'its source is missing';
+  const asked = sizeAt(claim, 'spec.resources.requests.storage');
+  const from = source.kind === 'PersistentVolumeClaim' ? admin.claim(source.name) : undefined;
+  const snapshot = admin.snapshot(source.name);
+  const least = from === undefined ? sizeAt(snapshot as never, 'status.restoreSize') : 0n;
+  const request = from === undefined ? 0n : sizeAt(from, 'spec.resources.requests.storage');
+  const has = sizeAt(record, 'status.currentSize');
+  if (asked < least || asked < request || asked < has) return `its source has ${has} bytes`;
+  const { parameters } = admin.storageClass(claim.spec.storageClassName) ?? {};
+  if (parameters?.[`${driver}/device-class`] !== record.spec.deviceClass) {
+    return `its source is ${record.spec.deviceClass}`;
+  }
+  const content = admin.content(snapshot?.status?.boundVolumeSnapshotContentName ?? '');
+  const mode = from?.spec.volumeMode ?? content?.spec.sourceVolumeMode;
+  return mode === claim.spec.volumeMode ? undefined : `its source is for ${mode}`;
 }
 
 type Source = { readonly kind: string; readonly name: string };
@@ -59,20 +89,23 @@ function sourceId({ admin }: ClusterStage, source: Source | undefined): string |
     return admin.volume(claim.spec.volumeName ?? '')?.spec.csi?.volumeHandle;
   }
   const snapshot = admin.snapshot(source.name);
-  if (snapshot === undefined || snapshot.status?.readyToUse !== true) return undefined;
+  if (snapshot?.status?.readyToUse !== true) return undefined;
+  if (snapshot.metadata.deletionTimestamp !== undefined) return undefined;
   const content = admin.content(snapshot.status.boundVolumeSnapshotContentName ?? '');
   return content?.status?.snapshotHandle;
 }
 
-function isHeldElsewhere(
+/** A pod is scheduled when all its claims can be had together. */
+function isHeldUp(
   stage: ClusterStage,
   claims: readonly string[],
   open: readonly string[],
+  seen: ReadonlySet<string>,
 ): boolean {
   return claims.some((name) => {
     const claim = stage.admin.claim(name);
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return true;
-    if (!isBound(claim)) return false;
+    if (!isBound(claim)) return !seen.has(name) && pendingReason(stage, claim, seen).isProven;
     const volume = stage.admin.volume(claim.spec.volumeName ?? '');
     const [term] = volume?.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
     const values = term?.matchExpressions?.[0]?.values ?? [];

@@ -3,7 +3,7 @@ import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import type { PersistentVolume } from '../../src/api/objects/persistent-volume.ts';
 import { unpublishedAnnotation } from '../../src/core/cluster/names.ts';
 import { sizeAt } from '../kube/fake-api-rules.ts';
-import { sizeBytes } from '../world/model.ts';
+import { virtualBytes } from '../world/model.ts';
 import { pendingReason } from './audit-pending.ts';
 import { auditPods } from './audit-pods.ts';
 import { driver } from './programs.ts';
@@ -52,8 +52,8 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   if (lv === undefined) findings.push(`the LogicalVolume ${name} has no LV: it is lost`);
   const told = sizeAt(object, 'status.currentSize');
   if (object.status?.volumeID !== uid) findings.push(`the LogicalVolume ${name} was never made`);
-  else if (lv !== undefined && told !== BigInt(sizeBytes(lv))) {
-    findings.push(`${name} is said to have ${told} bytes and has ${sizeBytes(lv)}`);
+  else if (lv !== undefined && told !== BigInt(virtualBytes(lv))) {
+    findings.push(`${name} is said to have ${told} bytes and has ${virtualBytes(lv)}`);
   }
   if (lv?.isSuspended === true) findings.push(`${name} is suspended`);
   const volumes = stage.admin.volumes.filter(({ spec }) => spec.csi?.volumeHandle === uid);
@@ -140,9 +140,13 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
   const ids = new Set(admin.logicalVolumes.map(({ metadata }) => metadata.uid));
   const snapshots = admin.snapshots.flatMap(({ metadata, status }) => {
     const { name, deletionTimestamp, finalizers = [] } = metadata;
-    if (deletionTimestamp !== undefined) return [`the snapshot ${name} does not go`];
+    if (deletionTimestamp !== undefined) {
+      // Two controllers of Kubernetes wait for each other here until somebody deletes the claim.
+      return isWaitedFor(stage, name) ? [] : [`the snapshot ${name} does not go`];
+    }
     const guard = finalizers.find((one) => one.startsWith('provisioner.storage'));
-    if (guard !== undefined) return [`the snapshot ${name} keeps ${guard}`];
+    if (guard !== undefined && !isWaitedFor(stage, name))
+      return [`the snapshot ${name} keeps ${guard}`];
     const isSaid = status?.readyToUse === true || status?.error !== undefined;
     return isSaid || !isTakable(stage, name) ? [] : [`the snapshot ${name} is not taken`];
   });
@@ -159,6 +163,12 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
     return [`the content ${name} has no LogicalVolume: it is lost`];
   });
   return [...snapshots, ...contents];
+}
+
+function isWaitedFor({ admin }: ClusterStage, snapshot: string): boolean {
+  return admin.claims.some(
+    (claim) => claim.spec.dataSource?.name === snapshot && claim.status?.phase === 'Pending',
+  );
 }
 
 function isTakable({ admin }: ClusterStage, name: string): boolean {
@@ -182,8 +192,8 @@ function auditCapacities({ admin, machines }: ClusterStage): readonly string[] {
         return [`${machine.name} tells the capacity of ${name} ${objects.length} times`];
       }
       const told = sizeAt(object, 'capacity');
-      const true_ = roomOn(machine, parameters?.[`${driver}/device-class`] ?? '');
-      return told === true_ ? [] : [`${machine.name} tells ${told} for ${name}, and has ${true_}`];
+      const has = roomOn(machine, parameters?.[`${driver}/device-class`] ?? '');
+      return told === has ? [] : [`${machine.name} tells ${told} for ${name}, and has ${has}`];
     }),
   );
 }

@@ -41,7 +41,11 @@ export class Network {
 
   set isAway(isAway: boolean) {
     this.#isAway = isAway;
-    if (isAway) for (const reset of this.#resets) reset();
+    if (isAway) this.resetWatches();
+  }
+
+  resetWatches(): void {
+    for (const reset of this.#resets) reset();
   }
 
   /** From now on no packet of the machine arrives, in either direction. */

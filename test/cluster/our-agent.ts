@@ -7,6 +7,7 @@ import { nodeService } from '../../src/csi/node.ts';
 import { Volumes } from '../../src/csi/volumes.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Publisher } from '../../src/engine/publisher.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import { isKubeError, KubeError } from '../../src/kube/errors.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import {
@@ -68,10 +69,11 @@ async function patiently(around: NodeSurroundings, work: () => Promise<unknown>)
   }
 }
 
-/** Stands in for the duty that tells capacity: every second, and only what changed. */
+/** Stands in for the duty that tells capacity: once a second, and only what changed. */
 class Capacities {
   readonly #around: NodeSurroundings;
   readonly #volumes: Volumes;
+  readonly #told = new Map<string, string>();
 
   constructor(around: NodeSurroundings, volumes: Volumes) {
     this.#around = around;
@@ -79,32 +81,34 @@ class Capacities {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, chance } = this.#around;
     const client = this.#around.client();
+    const kind = storageClassKind;
+    const classes = new Informer({ client, kind, scopes: [{}], clock, chance });
+    void classes.run(signal);
     while (!signal.aborted) {
       try {
-        const { items } = await client.list(storageClassKind);
-        for (const { metadata, parameters } of items) {
-          await this.#tell(metadata.name, parameters?.[`${driver}/device-class`] ?? '');
+        for (const { metadata, parameters } of classes.values()) {
+          await this.#tell(client, metadata.name, parameters?.[`${driver}/device-class`] ?? '');
         }
       } catch (error) {
         if (!(error instanceof KubeError) && !(error instanceof OperationError)) throw error;
       }
-      await this.#around.clock.sleep(1_000, signal);
+      await clock.sleep(1_000, signal);
     }
   }
 
-  async #tell(storageClassName: string, deviceClass: string): Promise<void> {
+  async #tell(client: KubeClient, storageClassName: string, deviceClass: string): Promise<void> {
     const { node } = this.#around;
-    const client = this.#around.client();
     const room = await this.#volumes.capacity(deviceClass, '');
     if (room === undefined) return;
     const capacity = String(room.availableBytes);
-    const maximumVolumeSize = String(room.largestBytes);
+    const sizes = { capacity, maximumVolumeSize: String(room.largestBytes) };
+    if (this.#told.get(storageClassName) === JSON.stringify(sizes)) return;
     const name = `csisc-${node}-${storageClassName}`;
-    const sizes = { capacity, maximumVolumeSize };
     try {
-      const body = sizes;
-      await client.patch(csiStorageCapacityKind, { namespace, name }, { type: 'merge', body });
+      const patch = { type: 'merge', body: sizes } as const;
+      await client.patch(csiStorageCapacityKind, { namespace, name }, patch);
     } catch (error) {
       if (!isKubeError(error, 'NotFound')) throw error;
       const matchLabels = { [clusterNames(names).topologyKey]: node };
@@ -113,5 +117,6 @@ class Capacities {
         ...{ storageClassName, nodeTopology: { matchLabels }, ...sizes },
       });
     }
+    this.#told.set(storageClassName, JSON.stringify(sizes));
   }
 }

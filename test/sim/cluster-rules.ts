@@ -1,0 +1,214 @@
+import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
+import type { PersistentVolume } from '../../src/api/objects/persistent-volume.ts';
+import type { ClusterStage } from '../cluster/stage.ts';
+import { volumesOn } from '../cluster/truth.ts';
+import type { Stored } from '../kube/fake-api.ts';
+import { collections, sizeAt } from '../kube/fake-api-rules.ts';
+import { type Content, isSame } from '../world/content.ts';
+import { type Lv, virtualBytes } from '../world/model.ts';
+
+type Told = {
+  readonly collection: string;
+  readonly before: Stored | undefined;
+  readonly after: Stored | undefined;
+};
+
+/** What a volume held since it was made, the newest last. */
+type Held = { readonly lv: Lv; readonly history: { readonly atMs: number; content: Content }[] };
+
+/**
+ * What is never true, whatever goes wrong: looked at in the moment in which somebody is told
+ * something, and whenever an LV is removed.
+ */
+export class ClusterRules {
+  readonly violations: string[] = [];
+  readonly #stage: ClusterStage;
+  /** By id of the volume. */
+  readonly #held = new Map<string, Held>();
+  /** Names of LogicalVolumes by their UIDs, also of those that are gone. */
+  readonly #names = new Map<string, string>();
+  readonly #removed = new Map<string, number>();
+
+  constructor(stage: ClusterStage) {
+    this.#stage = stage;
+    stage.api.listeners.add((told) => this.#told(told));
+  }
+
+  say(text: string): void {
+    if (!this.violations.includes(text)) this.violations.push(text);
+  }
+
+  /** A pod writes to its volume. */
+  write(claim: string, at: number, mib: number): void {
+    const pod = this.#stage.pods.all.find((one) => one.isRunning && one.claims.includes(claim));
+    const machine = this.#stage.machines.get(pod?.node ?? '');
+    const shown = pod?.shown.get(claim);
+    if (pod === undefined || machine === undefined || shown === undefined || !machine.isUp) return;
+    const lv = machine.world.machine.table.at(shown.path)?.lv;
+    if (lv === undefined) {
+      this.say(`${pod.name} runs and ${claim} is not mounted`);
+      return;
+    }
+    const length = Math.min(mib * 1024 ** 2, virtualBytes(lv) / 4);
+    const start = Math.floor((at * (virtualBytes(lv) - length)) / 4096) * 4096;
+    machine.world.write(lv, start, length);
+    this.#note(lv);
+  }
+
+  check(): void {
+    if (this.#stage.bugs.length > 0) this.say(`a bug: ${this.#stage.bugs.join('\n')}`);
+    this.#removals();
+    this.#twins();
+    for (const [id, { lv, history }] of this.#held) {
+      const last = history.at(-1)?.content;
+      if (last === undefined || this.#find(id) !== lv) continue;
+      if (!isSame(last, lv.content, virtualBytes(lv))) this.say(`${id} does not hold what it held`);
+    }
+  }
+
+  #note(lv: Lv): void {
+    const atMs = this.#stage.clock.nowMs();
+    const held = this.#held.get(lv.name);
+    const entry = { atMs, content: lv.content };
+    if (held === undefined) this.#held.set(lv.name, { lv, history: [entry] });
+    else held.history.push(entry);
+  }
+
+  #told({ collection, before, after }: Told): void {
+    this.#removals();
+    if (collection === collections.logicalVolumes) {
+      if (after !== undefined) this.#record(before as never, after as never);
+      else if (before !== undefined) this.#recordGone(before);
+    }
+    if (collection === collections.volumes) {
+      if (after === undefined) this.#volumeGone(before as never);
+      else this.#volume(before as never, after as never);
+    }
+    if (collection === collections.claims && after !== undefined) this.#claim(after);
+  }
+
+  /** An answer is true when it is given. */
+  #record(before: LogicalVolume | undefined, after: LogicalVolume): void {
+    const { uid, name } = after.metadata;
+    this.#names.set(uid, name);
+    const id = after.status?.volumeID ?? '';
+    if (id === '') return;
+    const lv = this.#find(id);
+    if (lv === undefined) {
+      const isGoing = after.metadata.deletionTimestamp !== undefined;
+      if (!isGoing) this.say(`${name} was said to be made, and there is no LV ${id}`);
+      return;
+    }
+    const told = sizeAt(after as never, 'status.currentSize');
+    if (told > BigInt(virtualBytes(lv))) this.say(`${name} was said to have ${told} bytes`);
+    if ((before?.status?.volumeID ?? '') === '') this.#copied(after, lv);
+  }
+
+  /** A copy holds what its source held at some time since it was wanted. */
+  #copied({ metadata, spec }: LogicalVolume, lv: Lv): void {
+    const { admin, clock } = this.#stage;
+    const source = admin.logicalVolumes.find((one) => one.metadata.name === spec.source);
+    const held = source === undefined ? undefined : this.#held.get(source.metadata.uid);
+    if (spec.source !== undefined && held !== undefined) {
+      const sinceMs = Date.parse(metadata.creationTimestamp ?? '') - 1_000;
+      const later = held.history.filter(({ atMs }) => atMs >= sinceMs);
+      const earlier = held.history.filter(({ atMs }) => atMs < sinceMs).slice(-1);
+      const size = Math.min(virtualBytes(lv), virtualBytes(held.lv));
+      const isOne = [...earlier, ...later].some(({ content }) => isSame(content, lv.content, size));
+      const isWhole = earlier.length > 0;
+      if (isWhole && !isOne) this.say(`${metadata.name} does not hold what ${spec.source} held`);
+    }
+    if (spec.source !== undefined && held !== undefined) {
+      this.#held.set(lv.name, { lv, history: [{ atMs: clock.nowMs(), content: lv.content }] });
+    }
+  }
+
+  #recordGone({ metadata }: Stored): void {
+    if (this.#find(metadata.uid) !== undefined) {
+      this.say(`the LogicalVolume ${metadata.name} is gone and its LV is not`);
+    }
+    this.#held.delete(metadata.uid);
+  }
+
+  #volume(before: PersistentVolume | undefined, after: PersistentVolume): void {
+    const { name } = after.metadata;
+    const id = after.spec.csi?.volumeHandle ?? '';
+    if (before === undefined && this.#find(id) === undefined) {
+      this.say(`the volume ${name} was made, and there is no LV ${id}`);
+    }
+    const size = sizeAt(after as never, 'spec.capacity.storage');
+    if (before !== undefined && size < sizeAt(before as never, 'spec.capacity.storage')) {
+      this.say(`trap 18: the volume ${name} shrank to ${size}`);
+    }
+  }
+
+  #volumeGone({ metadata, spec }: PersistentVolume): void {
+    const isKept = spec.persistentVolumeReclaimPolicy !== 'Delete';
+    if (isKept || this.#find(spec.csi?.volumeHandle ?? '') === undefined) return;
+    this.say(`trap 10: the volume ${metadata.name} is gone and its LV is not`);
+  }
+
+  #claim(claim: Stored): void {
+    const has = sizeAt(claim, 'status.capacity.storage');
+    const spec = claim['spec'] as { readonly volumeName?: string };
+    const volume = this.#stage.admin.volume(spec.volumeName ?? '');
+    const lv = this.#find(volume?.spec.csi?.volumeHandle ?? '');
+    if (lv !== undefined && has > BigInt(virtualBytes(lv))) {
+      this.say(`the claim ${claim.metadata.name} is told ${has} bytes and has ${virtualBytes(lv)}`);
+    }
+  }
+
+  /** Only what somebody gave back, or never got, is removed. */
+  #removals(): void {
+    for (const machine of this.#stage.machines.values()) {
+      const { destroyed } = machine.world;
+      const seen = this.#removed.get(machine.name) ?? 0;
+      this.#removed.set(machine.name, destroyed.length);
+      for (const { deed, what, wasInUse } of destroyed.slice(seen)) {
+        if (deed !== 'lvremove') continue;
+        const id = what.split('/')[1] ?? '';
+        if (wasInUse) this.say(`${what} on ${machine.name} was removed while in use`);
+        this.#judge(id);
+      }
+    }
+  }
+
+  #judge(id: string): void {
+    const { admin } = this.#stage;
+    const record = admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
+    const isWanted = record !== undefined && record.metadata.deletionTimestamp === undefined;
+    // What was left half made is made again before anybody is told of it.
+    if (isWanted && record.status?.volumeID !== undefined) {
+      this.say(`the LV of ${record.metadata.name} was removed while it was wanted`);
+    }
+    const volume = admin.volumes.find(({ spec }) => spec.csi?.volumeHandle === id);
+    if (volume?.status?.phase === 'Bound') {
+      this.say(`the LV of the bound volume ${volume.metadata.name} was removed`);
+    }
+    if (volume?.spec.persistentVolumeReclaimPolicy === 'Retain') {
+      this.say(`the LV of the kept volume ${volume.metadata.name} was removed`);
+    }
+  }
+
+  /** One volume is in one place: two LVs of one name are a volume that moved. */
+  #twins(): void {
+    const seen = new Map<string, string>();
+    for (const machine of this.#stage.machines.values()) {
+      for (const lv of volumesOn(machine)) {
+        const name = this.#names.get(lv.name);
+        if (name === undefined) continue;
+        const other = seen.get(name);
+        if (other !== undefined && other !== lv.name) this.say(`trap 8: ${name} is there twice`);
+        seen.set(name, lv.name);
+      }
+    }
+  }
+
+  #find(id: string): Lv | undefined {
+    for (const machine of this.#stage.machines.values()) {
+      const found = volumesOn(machine).find(({ name }) => name === id);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+}

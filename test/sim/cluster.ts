@@ -1,0 +1,263 @@
+import { audit } from '../cluster/audit.ts';
+import { Refused } from '../cluster/desk.ts';
+import { ourAgent } from '../cluster/our-agent.ts';
+import { ourOperator } from '../cluster/our-operator.ts';
+import { ClusterStage } from '../cluster/stage.ts';
+import { volumesOn } from '../cluster/truth.ts';
+import { collections } from '../kube/fake-api-rules.ts';
+import { ClusterRules } from './cluster-rules.ts';
+import type { ClusterStory, Deed } from './cluster-story.ts';
+
+export type ClusterVerdict = {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  readonly commands: number;
+  readonly requests: number;
+  readonly claims: number;
+  /** What our processes said last, where something went wrong. */
+  readonly lines: readonly string[];
+};
+
+const settleLimitMs = 90 * 60_000;
+
+/** Lives through a story, lets faults stop, audits, gives everything back, and audits again. */
+export async function simulateCluster(story: ClusterStory): Promise<ClusterVerdict> {
+  const simulation = new Simulation(story);
+  try {
+    await simulation.run();
+  } catch (error) {
+    simulation.rules.say(`it broke: ${(error as Error).stack ?? String(error)}`);
+  }
+  return simulation.verdict();
+}
+
+class Simulation {
+  readonly stage: ClusterStage;
+  readonly rules: ClusterRules;
+  readonly #story: ClusterStory;
+  #claims = 0;
+
+  constructor(story: ClusterStory) {
+    this.#story = story;
+    const { seed, nodes } = story;
+    this.stage = new ClusterStage({ seed, nodes, agent: ourAgent, operator: ourOperator });
+    this.rules = new ClusterRules(this.stage);
+  }
+
+  verdict(): ClusterVerdict {
+    const { machines, api } = this.stage;
+    const spawns = [...machines.values()].flatMap(({ world }) => [...world.spawns.values()]);
+    return {
+      seed: this.#story.seed,
+      violations: this.rules.violations,
+      commands: spawns.reduce((total, count) => total + count, 0),
+      requests: api.requests.length,
+      claims: this.#claims,
+      lines: this.rules.violations.length === 0 ? [] : this.stage.lines.slice(-400),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { stage } = this;
+    await stage.start(this.#story.operators);
+    stage.network.rates(this.#story.network);
+    for (const { world } of stage.machines.values()) world.faults.rates(this.#story.host);
+    const startMs = stage.clock.nowMs();
+    for (const { atMs, ...deed } of this.#story.events) {
+      const waitMs = startMs + atMs - stage.clock.nowMs();
+      if (waitMs > 0) await stage.advance(waitMs);
+      this.#happen(deed);
+      this.rules.check();
+      if (this.rules.violations.length > 0) return;
+    }
+    await stage.advance(20_000);
+    this.#heal();
+    await this.#settle('after the story');
+    if (this.rules.violations.length > 0) return;
+    this.#giveBack();
+    await this.#settle('after all was given back');
+    if (this.rules.violations.length === 0) this.#checkEmpty();
+  }
+
+  /** At rest nothing is wrong, and stays so. */
+  async #settle(when: string): Promise<void> {
+    const endMs = this.stage.clock.nowMs() + settleLimitMs;
+    let sound = 0;
+    while (sound < 2) {
+      await this.stage.advance(sound === 0 ? 20_000 : 60_000);
+      this.rules.check();
+      if (this.rules.violations.length > 0) return;
+      const findings = audit(this.stage);
+      sound = findings.length === 0 ? sound + 1 : 0;
+      if (sound > 0 || this.stage.clock.nowMs() < endMs) continue;
+      for (const finding of findings) this.rules.say(`${when}: ${finding}`);
+      return;
+    }
+  }
+
+  #heal(): void {
+    const { stage } = this;
+    stage.network.rates({});
+    stage.network.mend();
+    stage.network.isAway = false;
+    for (const machine of stage.machines.values()) {
+      machine.world.faults.stop();
+      machine.powerOn();
+    }
+  }
+
+  #giveBack(): void {
+    const { stage } = this;
+    for (const { name } of stage.pods.all) stage.pods.delete(name);
+    for (const { metadata } of stage.admin.snapshots) stage.deleteSnapshot(metadata.name);
+    for (const { metadata } of stage.admin.claims) stage.deleteClaim(metadata.name);
+  }
+
+  /** What is kept is all that is left. */
+  #checkEmpty(): void {
+    const { admin, machines } = this.stage;
+    const kept = admin.volumes.map(({ spec }) => spec.csi?.volumeHandle);
+    for (const { metadata } of admin.claims) this.rules.say(`the claim ${metadata.name} stays`);
+    for (const machine of machines.values()) {
+      for (const { name } of volumesOn(machine)) {
+        if (!kept.includes(name)) this.rules.say(`the LV ${name} is left on ${machine.name}`);
+      }
+    }
+  }
+
+  #happen(deed: Deed): void {
+    try {
+      this.#do(deed);
+    } catch (error) {
+      // A person's request may be refused: the object is gone, or the server says no.
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+
+  #do(deed: Deed): void {
+    const { stage } = this;
+    switch (deed.kind) {
+      case 'claim':
+        this.#claims += 1;
+        stage.claim(deed.name, { ...deed, size: `${deed.mib}Mi` });
+        return;
+      case 'restore': {
+        this.#claims += 1;
+        const apiGroup = 'snapshot.storage.k8s.io';
+        const source = { apiGroup, kind: 'VolumeSnapshot', name: deed.from };
+        stage.claim(deed.name, { size: `${deed.mib}Mi`, source });
+        return;
+      }
+      case 'clone': {
+        this.#claims += 1;
+        const source = { kind: 'PersistentVolumeClaim', name: deed.from };
+        const className = stage.admin.claim(deed.from)?.spec.storageClassName ?? 'thin';
+        stage.claim(deed.name, { className, size: `${deed.mib}Mi`, source });
+        return;
+      }
+      case 'snapshot':
+        stage.snapshot(deed.name, deed.from);
+        return;
+      case 'pod':
+        stage.pod(deed.name, ...deed.claims);
+        return;
+      case 'resize':
+        stage.resize(deed.name, `${deed.mib}Mi`);
+        return;
+      case 'write':
+        this.rules.write(deed.name, deed.at, deed.mib);
+        return;
+      case 'delete-claim':
+        stage.deleteClaim(deed.name);
+        return;
+      case 'delete-pod':
+        stage.pods.delete(deed.name);
+        return;
+      case 'delete-snapshot':
+        stage.deleteSnapshot(deed.name);
+        return;
+      case 'keep':
+      case 'meddle':
+        this.#meddle(deed);
+        return;
+      default:
+        this.#trouble(deed);
+    }
+  }
+
+  /** Somebody keeps a volume after all, or writes to objects that we are about to write to. */
+  #meddle({ kind, name }: Extract<Deed, { kind: 'keep' | 'meddle' }>): void {
+    const { admin } = this.stage;
+    const claim = admin.claim(name);
+    const volume = admin.volume(claim?.spec.volumeName ?? '');
+    if (kind === 'keep' && volume !== undefined) {
+      const spec = { persistentVolumeReclaimPolicy: 'Retain' };
+      admin.patch(collections.volumes, volume.metadata, { spec });
+    }
+    if (kind === 'keep' || claim === undefined) return;
+    const metadata = { annotations: { 'example.com/seen': String(this.stage.clock.nowMs()) } };
+    admin.patch(collections.claims, claim.metadata, { metadata });
+    if (volume !== undefined) admin.patch(collections.volumes, volume.metadata, { metadata });
+    const record = admin.logicalVolumes.find(
+      (one) => one.metadata.name === `pvc-${claim.metadata.uid}`,
+    );
+    if (record !== undefined) {
+      admin.patch(collections.logicalVolumes, record.metadata, { metadata });
+    }
+  }
+
+  #trouble(deed: Trouble): void {
+    const { stage } = this;
+    const { network } = stage;
+    switch (deed.kind) {
+      case 'kill-agent':
+        stage.machine(deed.node).killAgent();
+        return;
+      case 'power-off':
+        if (stage.machine(deed.node).isUp) stage.cutPower(deed.node);
+        return;
+      case 'power-on':
+        stage.powerOn(deed.node);
+        return;
+      case 'cut':
+        network.cut(deed.node);
+        return;
+      case 'kubelet':
+        stage.machine(deed.node).kubelet?.restart();
+        stage.pods.changed();
+        return;
+      case 'hold-agent':
+        stage.machine(deed.node).holdUpAgent(deed.ms);
+        return;
+      case 'kill-operator':
+        stage.killOperator(deed.name);
+        return;
+      case 'hold-operator':
+        stage.operators.get(deed.name)?.holdUp(deed.ms);
+        return;
+      case 'mend':
+        network.mend();
+        return;
+      case 'away':
+        network.isAway = true;
+        return;
+      case 'back':
+        network.isAway = false;
+        return;
+      case 'compact':
+        stage.api.compact();
+        return;
+      case 'reset':
+        stage.network.resetWatches();
+    }
+  }
+}
+
+type Trouble = Exclude<
+  Deed,
+  {
+    kind:
+      | ('claim' | 'restore' | 'clone' | 'snapshot' | 'pod' | 'resize' | 'write')
+      | ('delete-claim' | 'delete-pod' | 'delete-snapshot' | 'keep' | 'meddle');
+  }
+>;
