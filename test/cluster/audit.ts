@@ -93,7 +93,9 @@ function auditClaim(stage: ClusterStage, claim: PersistentVolumeClaim): readonly
   const { name, deletionTimestamp } = claim.metadata;
   if (deletionTimestamp !== undefined) {
     const left = claim.metadata.finalizers?.join(', ');
-    return stage.pods.using(name).length > 0 ? [] : [`the claim ${name} does not go (${left})`];
+    // A copy that is not made yet keeps its source, and so does a pod.
+    const isKept = stage.pods.using(name).length > 0 || isWaitedFor(stage, name);
+    return isKept ? [] : [`the claim ${name} does not go (${left})`];
   }
   if (!isBound(claim)) {
     const reason = pendingReason(stage, claim);
@@ -165,9 +167,9 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
   return [...snapshots, ...contents];
 }
 
-function isWaitedFor({ admin }: ClusterStage, snapshot: string): boolean {
+function isWaitedFor({ admin }: ClusterStage, source: string): boolean {
   return admin.claims.some(
-    (claim) => claim.spec.dataSource?.name === snapshot && claim.status?.phase === 'Pending',
+    (claim) => claim.spec.dataSource?.name === source && claim.status?.phase === 'Pending',
   );
 }
 
