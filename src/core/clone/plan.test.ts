@@ -19,7 +19,15 @@ import { limits } from '../../base/limits.ts';
 import type { DeviceClass } from '../device-class.ts';
 import type { ObservedHost, ObservedLv } from '../observed.ts';
 import type { Step } from '../step.ts';
-import { copyingTag, copySourceRole, ownerTag, rawTag, tagOf } from '../tags.ts';
+import {
+  copyingTag,
+  copySourceRole,
+  ownerTag,
+  pendingTag,
+  rawTag,
+  tagOf,
+  unusedTag,
+} from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { absentVolume } from '../volume/desired.ts';
 import { planVolume } from '../volume/plan.ts';
@@ -155,6 +163,15 @@ test('a thick clone is copied in slices from a snapshot, and the snapshot goes',
 test('a clone is unfinished from the very command that makes it, and never to be formatted', () => {
   const step = stepOf(plan(wanted(), thick(source)), 'create-lv');
   assert.deepEqual(step.tags, [...ours, copyingTag]);
+});
+
+test('a source that came into use before it was frozen makes a copy that holds data', () => {
+  const done = half(copied(size), pendingTag);
+  const used = stepOf(plan(wanted(), thick(source, done, helper())), 'change-tags');
+  assert.deepEqual(used.remove, [copyingTag, copied(size), pendingTag]);
+  const unused = helper({ tags: [...helperTags, unusedTag] });
+  const kept = stepOf(plan(wanted(), thick(source, done, unused)), 'change-tags');
+  assert.deepEqual(kept.remove, [copyingTag, copied(size)]);
 });
 
 test('a clone of a CoW snapshot is copied from it directly, and the snapshot stays', () => {

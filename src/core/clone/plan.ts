@@ -163,8 +163,9 @@ function planCopy(
   }
   const left = frozen.sizeBytes - copied;
   if (left <= 0n) {
-    if (copied < clone.sizeBytes) return planEnd(vg, clone, copied);
-    return next({ kind: 'change-tags', ...target, add: [], remove: [copyingTag, ...marks] });
+    const over = [copyingTag, ...marks, ...usedMeanwhile(clone, frozen)];
+    if (copied < clone.sizeBytes) return planEnd(vg, clone, { offsetBytes: copied, over });
+    return next({ kind: 'change-tags', ...target, add: [], remove: over });
   }
   const lengthBytes = least(left, limits.copySliceBytes);
   return next({
@@ -178,8 +179,17 @@ function planCopy(
   });
 }
 
+/** The source was new when the copy was begun, and in use when it was frozen to be read. */
+function usedMeanwhile(clone: ObservedLv, frozen: ObservedLv): readonly string[] {
+  return clone.tags.includes(pendingTag) && !isUnused(frozen) ? [pendingTag] : [];
+}
+
 /** What a copy is larger than its source shows what the disks held before: it is overwritten. */
-function planEnd(vg: ObservedVg, clone: ObservedLv, offsetBytes: Bytes): Decision {
+function planEnd(
+  vg: ObservedVg,
+  clone: ObservedLv,
+  { offsetBytes, over }: { readonly offsetBytes: Bytes; readonly over: readonly string[] },
+): Decision {
   const permit = permitFor({ deed: 'zero-range', lv: clone, part: 'end-of-copy' });
   if (isBlocked(permit)) return permit;
   const leftBytes = minus(clone.sizeBytes, offsetBytes);
@@ -190,9 +200,7 @@ function planEnd(vg: ObservedVg, clone: ObservedLv, offsetBytes: Bytes): Decisio
     kind: 'zero-range',
     ...{ vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid },
     ...{ offsetBytes, lengthBytes, permit },
-    ...(isLast
-      ? { add: [], remove: [copyingTag, ...marks] }
-      : progressTags(offsetBytes, lengthBytes, marks)),
+    ...(isLast ? { add: [], remove: over } : progressTags(offsetBytes, lengthBytes, marks)),
   });
 }
 
