@@ -14,6 +14,8 @@ export type ImageSpec = {
   readonly annotations: Readonly<Record<string, string>>;
 };
 
+export type ImageName = { readonly repository: string; readonly tag: string };
+
 export type Layout = {
   /** Paths below the directory of the layout. */
   readonly files: ReadonlyMap<string, Buffer>;
@@ -33,7 +35,7 @@ export const mediaTypes = {
 const created = '1970-01-01T00:00:00Z';
 
 /** OCI's image layout. Everything in it follows from what is given, to the last byte. */
-export function layoutOf(images: readonly ImageSpec[], tag: string): Layout {
+export function layoutOf(images: readonly ImageSpec[], name: ImageName): Layout {
   const files = new Map<string, Buffer>();
   const add = (mediaType: string, data: Buffer): Descriptor => {
     const digest = digestOf(data);
@@ -52,7 +54,11 @@ export function layoutOf(images: readonly ImageSpec[], tag: string): Layout {
   }));
   const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests };
   const descriptor = add(mediaTypes.index, json(index));
-  const annotations = { 'org.opencontainers.image.ref.name': tag };
+  const annotations = {
+    'org.opencontainers.image.ref.name': name.tag,
+    // What containerd calls it after an import.
+    'io.containerd.image.name': `${name.repository}:${name.tag}`,
+  };
   files.set('oci-layout', json({ imageLayoutVersion: '1.0.0' }));
   files.set(
     'index.json',

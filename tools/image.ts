@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type TarEntry, tarOf } from '../lab/cluster/tar.ts';
 import { bundle } from './bundle.ts';
 import { type ImageSpec, type Layout, layoutOf } from './image-layout.ts';
 import {
@@ -36,7 +37,7 @@ export async function buildImage(repository: string): Promise<Built> {
   for (const architecture of architectures) {
     images.push(await imageFor(architecture, { program, version }));
   }
-  const layout = layoutOf(images, version);
+  const layout = layoutOf(images, { repository, tag: version });
   return {
     ...layout,
     release: { version, image: { repository, tag: version, digest: layout.digest } },
@@ -102,6 +103,14 @@ export function writeLayout({ files }: Layout, directory: string): void {
   for (const [path, data] of files) write(join(directory, path), data);
 }
 
+/** The layout as one file. */
+export function archiveOf({ files }: Layout): Buffer {
+  const entries = [...files].map(
+    ([path, data]): TarEntry => ({ kind: 'file', path, data, mode: 0o644 }),
+  );
+  return tarOf(entries);
+}
+
 function write(file: string, data: string | Buffer): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, data);
@@ -111,12 +120,15 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       repository: { type: 'string', default: 'quarry' },
+      /** A file with all of it, for `ctr images import`. */
+      archive: { type: 'string' },
       /** Writes the digest into the tree, for a release. */
       release: { type: 'boolean', default: false },
     },
   });
   const built = await buildImage(values.repository);
   writeLayout(built, join(root, 'build/image'));
+  if (values.archive !== undefined) write(values.archive, archiveOf(built));
   const text = `${JSON.stringify(built.release, undefined, 2)}\n`;
   write(join(root, 'build/manifests/release.json'), text);
   for (const [path, made] of Object.entries(manifestFiles(built.release))) {

@@ -45,6 +45,17 @@ test('capacity objects may be touched in our namespace and nowhere else', () => 
   assert.equal(may('operator', 'GET', capacities('')), false);
 });
 
+test('trap 24: the operator may look for and take every lease of the sidecars that it replaces', () => {
+  const leases = ['topolvm', 'topolvm-io', 'external-resizer-topolvm-io', '1136b8a6.topolvm.io'];
+  for (const name of [...leases, 'external-snapshotter-leader-topolvm-io']) {
+    const url = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+    assert.equal(may('operator', 'GET', url), true);
+    assert.equal(may('operator', 'PUT', url), true);
+    assert.equal(may('operator', 'DELETE', url), false);
+    assert.equal(may('agent', 'PUT', url), false);
+  }
+});
+
 test('an agent may read the one DaemonSet that it belongs to', () => {
   const at = (name: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets${name}`;
   assert.equal(may('agent', 'GET', at('/vg-manager')), true);

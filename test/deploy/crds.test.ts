@@ -11,6 +11,7 @@ type Schema = {
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly anyOf?: readonly Schema[];
+  readonly pattern?: string;
   readonly 'x-kubernetes-int-or-string'?: true;
 };
 
@@ -55,6 +56,26 @@ test('every field of TopoLVM is there, of its type, and nothing more is required
   assert.deepEqual(schema.properties?.['spec']?.required, ['name', 'nodeName', 'size']);
   assert.equal(schema.properties?.['status']?.required, undefined);
   assert.equal(schema.required, undefined);
+});
+
+test('trap 27: a size is whatever Kubernetes takes for a quantity, as a text or as a number', () => {
+  const size = schema.properties?.['spec']?.properties?.['size'];
+  assert.deepEqual(size?.anyOf, [{ type: 'integer' }, { type: 'string' }]);
+  const pattern = new RegExp(size?.pattern ?? '');
+  for (const text of [
+    '1Gi',
+    '1.5Gi',
+    '1e9',
+    '1E9',
+    '100M',
+    '1500m',
+    '9223372036854775807',
+    '.5Gi',
+  ]) {
+    assert.match(text, pattern);
+  }
+  for (const text of ['', '1 Gi', '1GiB', 'Gi', '1,5Gi', '0x10'])
+    assert.doesNotMatch(text, pattern);
 });
 
 test('every field says in kubectl explain what it is for', () => {

@@ -6,6 +6,7 @@ import { readLock } from '../../tools/image-packages.ts';
 import { readTar } from '../../tools/image-tar.ts';
 import { readLayout } from './oci.ts';
 
+const name = { repository: 'quarry', tag: '1' };
 const config = { User: '65532', Entrypoint: ['/a'], Env: [] };
 const shared = tarOf([{ kind: 'file', path: 'shared', data: Buffer.from('both') }]);
 const images: readonly ImageSpec[] = (['amd64', 'arm64'] as const).map((architecture) => ({
@@ -19,7 +20,7 @@ const images: readonly ImageSpec[] = (['amd64', 'arm64'] as const).map((architec
 }));
 
 test('a layout follows its own digests from the index down to every layer', () => {
-  const read = readLayout(layoutOf(images, '1').files);
+  const read = readLayout(layoutOf(images, name).files);
   assert.deepEqual([...read.keys()], ['amd64', 'arm64']);
   for (const [architecture, { members }] of read) {
     assert.deepEqual(
@@ -30,18 +31,23 @@ test('a layout follows its own digests from the index down to every layer', () =
 });
 
 test('a layer that two machines share is in it once', () => {
-  const { files } = layoutOf(images, '1');
+  const { files } = layoutOf(images, name);
   // The layout's own two files, its index, and for each machine a manifest, a config and a layer.
   assert.equal(files.size, 2 + 1 + 2 * 3 + 1);
 });
 
+test('a name is no part of what is pinned', () => {
+  const renamed = layoutOf(images, { repository: 'example/quarry', tag: '2' });
+  assert.equal(renamed.digest, layoutOf(images, name).digest);
+});
+
 test('the same parts give the same digest, another byte gives another', () => {
-  const digest = layoutOf(images, '1').digest;
-  assert.equal(layoutOf(images, '1').digest, digest);
+  const digest = layoutOf(images, name).digest;
+  assert.equal(layoutOf(images, name).digest, digest);
   const [first, ...more] = images;
   assert.ok(first !== undefined);
   const changed = { ...first, config: { ...config, User: '0' } };
-  assert.notEqual(layoutOf([changed, ...more], '1').digest, digest);
+  assert.notEqual(layoutOf([changed, ...more], name).digest, digest);
 });
 
 test('archives are read as they were written', () => {

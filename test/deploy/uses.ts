@@ -6,7 +6,7 @@ import { leaseKind } from '../../src/kube/lease.ts';
 
 /**
  * What each role asks of the API server, read off its sources: calls of a client, and informers.
- * What cannot be told from a line stands in `locals`, and a line that nobody can tell stops the test.
+ * What cannot be told from a line stands in `locals`; a line that nobody can tell stops the test.
  */
 export type Use = {
   /** `patch logicalvolumes.topolvm.io/status`. */
