@@ -57,8 +57,8 @@ export function agentArguments(argv: readonly string[], variables: ClusterVariab
 }
 
 export function checkAgentArguments(values: AgentArguments): void {
+  checkArguments({ ...values, 'node-id': 'node' });
   const node = values['node-name'];
-  checkArguments({ ...values, 'node-id': node });
   const paths = ['kubelet-root', 'host-socket'] as const;
   for (const flag of paths) {
     const path = values[flag];
@@ -66,7 +66,9 @@ export function checkAgentArguments(values: AgentArguments): void {
     throw wrong(flag, path, 'write an absolute path');
   }
   // Kubelet makes a label of it.
-  if (node.length > 63) throw wrong('node-name', node, 'a label has at most 63 characters');
+  if (!/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/.test(node)) {
+    throw wrong('node-name', node, 'write the name of a Node, at most 63 characters');
+  }
 }
 
 function wrong(flag: string, value: string, remedy: string): OperationError {

@@ -22,6 +22,7 @@ const usage = `quarry: LVM storage on this host
   quarry forget GROUP                 give up a group whose disks are gone for good
 
   quarry standalone --help            the CSI driver on this host, without a cluster
+  quarry agent --help                 the driver on a node of a cluster
 
   quarry volume list                  these call that driver
   quarry volume create NAME --size 10Gi [--class CLASS] [--block]
