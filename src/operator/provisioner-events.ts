@@ -5,6 +5,7 @@ import { type FailureCode, OperationError } from '../base/failures.ts';
 import { failureMessage } from '../csi/status.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { EventSubject, EventText } from '../kube/recorder.ts';
+import { asOperationError } from './logical-volumes-errors.ts';
 
 export function aboutClaim(claim: PersistentVolumeClaim): EventSubject {
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...subject(claim) };
@@ -25,6 +26,11 @@ export function failed(
   failure: { readonly code: FailureCode; readonly message: string },
 ): EventText {
   return { type: 'Warning', reason, message: failureMessage(failure.code, failure.message) };
+}
+
+/** What the cluster said no to, in our words. */
+export function asFailure(error: KubeError): OperationError {
+  return asOperationError('the cluster', error) as OperationError;
 }
 
 /** What is tried again. Anything else is a bug of ours. */

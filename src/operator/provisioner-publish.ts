@@ -7,7 +7,8 @@ import {
   persistentVolumeOf,
 } from '../core/cluster/persistent-volume.ts';
 import { volumeNameOf } from '../core/cluster/provisioning.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { backoffMs } from '../kube/backoff.ts';
+import { isKubeError, KubeError, kubeCodes } from '../kube/errors.ts';
 import { logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
 import { pointer } from '../kube/patch.ts';
 import type { Cluster } from './duty.ts';
@@ -21,8 +22,39 @@ export async function publish(
   publication: Publication,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, stores } = cluster;
   await takeOffMark(cluster, publication, signal);
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await makeVolume(cluster, publication, signal);
+      return;
+    } catch (error) {
+      const isPassing = error instanceof KubeError && kubeCodes[error.code] === 'backoff';
+      if (!isPassing || signal.aborted) throw error;
+      await waitOut(cluster, publication, { error, failures, signal });
+    }
+  }
+}
+
+/**
+ * Whoever waits now is the only one who knows that the volume is nobody's: its claim may go
+ * meanwhile, and then only a PersistentVolume leads to it.
+ */
+async function waitOut(
+  { clock, chance, log }: Cluster,
+  { claim }: Publication,
+  trouble: { readonly error: KubeError; readonly failures: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { error, failures, signal } = trouble;
+  const waitMs = backoffMs(failures, error.retryAfterMs, chance);
+  log({ level: 'warn', message: error.message, volume: volumeNameOf(claim), waitMs });
+  await clock.sleep(waitMs, signal);
+}
+
+async function makeVolume(
+  { client, stores }: Cluster,
+  publication: Publication,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     const draft = persistentVolumeOf(publication);
     stores.volumes.putOwn(await client.create(persistentVolumeKind, draft, { signal }));

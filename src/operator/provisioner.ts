@@ -23,12 +23,13 @@ import {
 } from '../core/cluster/provisioning.ts';
 import { type FoundSource, wantedSource } from '../core/cluster/sources.ts';
 import { selectedNode, selectedNodeAnnotation } from '../core/cluster/topology.ts';
+import { KubeError } from '../kube/errors.ts';
 import type { ObjectName } from '../kube/kind.ts';
 import { claimKind, logicalVolumeKind } from '../kube/kinds.ts';
 import { pointer } from '../kube/patch.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
-import { aboutClaim, failed, isTrouble } from './provisioner-events.ts';
+import { aboutClaim, asFailure, failed, isTrouble } from './provisioner-events.ts';
 import { publish } from './provisioner-publish.ts';
 import { findAttributes, findSource, guardSource } from './provisioner-sources.ts';
 import { untilAnswered } from './provisioner-wait.ts';
@@ -148,6 +149,16 @@ export class Provisioner implements Duty {
     // The store may lag behind: a claim that was bound or deleted since must not get a volume.
     const claim = await client.find(claimKind, name, { signal });
     if (claim?.metadata.uid !== uid || !mayBegin(this.#view(claim))) return undefined;
+    try {
+      return await this.#decide(claim, signal);
+    } catch (error) {
+      // What we may not write, for example. What passes by itself nobody is told.
+      if (error instanceof KubeError) this.#tellFailure(claim, asFailure(error));
+      throw error;
+    }
+  }
+
+  async #decide(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<Again> {
     const source = await findSource(this.#cluster, claim, signal);
     const attributes = await findAttributes(this.#cluster, claim, signal);
     const decision = decideClaim({ ...this.#view(claim), source, attributes });
@@ -225,10 +236,8 @@ export class Provisioner implements Duty {
   }
 
   #refused(claim: PersistentVolumeClaim, failure: Blocked | OperationError): Again {
-    const { recorder, clock } = this.#cluster;
-    if (isWorthTelling(failure.code)) {
-      recorder.event(aboutClaim(claim), failed('ProvisioningFailed', failure));
-    }
+    const { clock } = this.#cluster;
+    this.#tellFailure(claim, failure);
     if (!isInfeasible(failure.code))
       throw new OperationError(failure.code, failure.message, { cause: failure });
     const hold = holdFor(this.#classOf(claim), clock.nowMs());
@@ -242,8 +251,8 @@ export class Provisioner implements Duty {
     because: Blocked | OperationError,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, stores, recorder } = this.#cluster;
-    recorder.event(aboutClaim(claim), failed('ProvisioningFailed', because));
+    const { client, stores } = this.#cluster;
+    this.#tellFailure(claim, because);
     const { resourceVersion } = claim.metadata;
     const operations = [
       { op: 'test', path: pointer('metadata', 'resourceVersion'), value: resourceVersion },
@@ -304,6 +313,11 @@ export class Provisioner implements Duty {
     const isNews = !this.#told.has(key);
     this.#told.add(key);
     return isNews;
+  }
+
+  #tellFailure(claim: PersistentVolumeClaim, failure: Blocked | OperationError): void {
+    if (!isWorthTelling(failure.code)) return;
+    this.#cluster.recorder.event(aboutClaim(claim), failed('ProvisioningFailed', failure));
   }
 
   #tell(claim: PersistentVolumeClaim, reason: string, message: string): void {

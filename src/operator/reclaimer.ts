@@ -4,12 +4,12 @@ import { limits } from '../base/limits.ts';
 import { volumeGuard } from '../core/cluster/persistent-volume.ts';
 import { isWorthTelling } from '../core/cluster/provisioning.ts';
 import { decideVolume, nodeOf, type ReclaimDecision } from '../core/cluster/reclaim.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { isKubeError, KubeError } from '../kube/errors.ts';
 import { persistentVolumeKind } from '../kube/kinds.ts';
 import { WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { guardOff, guardOn } from './guards-patch.ts';
-import { aboutVolume, failed, isTrouble } from './provisioner-events.ts';
+import { aboutVolume, asFailure, failed, isTrouble } from './provisioner-events.ts';
 import { untilAnswered } from './provisioner-wait.ts';
 
 /** Removes volumes that were given back, and the PersistentVolume after that, never before. */
@@ -48,6 +48,16 @@ export class Reclaimer implements Duty {
   async #work(name: string, signal: AbortSignal): Promise<void> {
     const volume = this.#cluster.stores.volumes.get({ name });
     if (volume === undefined) return;
+    try {
+      await this.#carryOut(volume, signal);
+    } catch (error) {
+      if (error instanceof OperationError) this.#tellFailure(volume, error);
+      if (error instanceof KubeError) this.#tellFailure(volume, asFailure(error));
+      throw error;
+    }
+  }
+
+  async #carryOut(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const decision = this.#decide(volume);
     switch (decision.kind) {
       case 'leave':
@@ -59,7 +69,7 @@ export class Reclaimer implements Duty {
         await this.#release(volume, signal);
         return;
       case 'blocked':
-        throw this.#failed(volume, new OperationError(decision.code, decision.message));
+        throw new OperationError(decision.code, decision.message);
       case 'remove':
         await this.#remove(volume, signal);
     }
@@ -99,21 +109,15 @@ export class Reclaimer implements Duty {
     if (decision.kind !== 'remove') return;
     const { handle } = decision;
     const what = () => `${nodeOf(volume)} has not removed the volume ${handle}`;
-    try {
-      await untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until));
-    } catch (error) {
-      throw error instanceof OperationError ? this.#failed(volume, error) : error;
-    }
+    await untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until));
     log({ level: 'info', message: 'volume removed', volume: name, id: handle });
     await client.delete(persistentVolumeKind, { name }, { uid, signal });
     const left = await client.find(persistentVolumeKind, { name }, { signal });
     if (left?.metadata.uid === uid) await this.#release(left, signal);
   }
 
-  #failed(volume: PersistentVolume, error: OperationError): OperationError {
-    if (isWorthTelling(error.code)) {
-      this.#cluster.recorder.event(aboutVolume(volume), failed('VolumeFailedDelete', error));
-    }
-    return error;
+  #tellFailure(volume: PersistentVolume, failure: OperationError): void {
+    if (!isWorthTelling(failure.code)) return;
+    this.#cluster.recorder.event(aboutVolume(volume), failed('VolumeFailedDelete', failure));
   }
 }

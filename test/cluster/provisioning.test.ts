@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { limits } from '../../src/base/limits.ts';
+import { fail } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import type { Json } from '../kube/fake-patch.ts';
 import { ClaimScene, selectedNode, volumeFinalizer } from './provisioning-scene.ts';
@@ -361,6 +362,48 @@ test('a lost answer to the PersistentVolume is found out, and it is one', async 
   await at.pass(10_000);
   assert.equal(at.persistentVolumes().length, 1);
   assert.deepEqual(at.told('ProvisioningFailed'), []);
+});
+
+test('trap 3: a volume without mark leads to a PersistentVolume, though its claim goes meanwhile', async (t) => {
+  const at = await ClaimScene.begin(t);
+  at.obedient();
+  let isBroken = true;
+  const handle = at.api.handle.bind(at.api);
+  at.api.handle = (request, sink) => {
+    const isBad = isBroken && request.method === 'POST' && /persistentvolumes$/.test(request.url);
+    if (isBad) fail(sink, 500, 'InternalError', 'etcd is away');
+    else handle(request, sink);
+  };
+  const claim = at.claim('data');
+  await at.pass(20_000);
+  assert.equal(at.isMarked(claim), false);
+  at.giveBack(claim);
+  await at.pass(20_000);
+  isBroken = false;
+  await at.pass(60_000);
+  at.phase(`pvc-${claim.metadata.uid}`, 'Released');
+  await at.pass(60_000);
+  assert.deepEqual(at.volumes(), []);
+});
+
+test('what the cluster does not let us write is told, what passes by itself is not', async (t) => {
+  const rows = [
+    [403, 'Forbidden', /^ClusterRefused: .*not allowed.* Remedy: Look at the permissions/],
+    [409, 'Conflict', /^$/],
+  ] as const;
+  for (const [code, reason, text] of rows) {
+    const at = await ClaimScene.begin(t);
+    at.obedient();
+    const handle = at.api.handle.bind(at.api);
+    at.api.handle = (request, sink) => {
+      const isVolume = request.method === 'POST' && /persistentvolumes$/.test(request.url);
+      if (isVolume) fail(sink, code, reason, 'not allowed', { name: 'x' });
+      else handle(request, sink);
+    };
+    at.claim('data');
+    await at.settle();
+    assert.match(at.told('ProvisioningFailed').join(), text);
+  }
 });
 
 test('the mark is off before the PersistentVolume is there', async (t) => {
