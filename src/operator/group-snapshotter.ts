@@ -5,6 +5,7 @@ import {
   groupMemberIds,
   takenGroupStatus,
 } from '../core/cluster/group-content.ts';
+import { groupByName } from '../core/cluster/logical-volume-group.ts';
 import { groupMarks } from '../core/cluster/snapshot-content-marks.ts';
 import type { GroupView } from '../csi/book.ts';
 import type { Cluster, Duty } from './duty.ts';
@@ -13,7 +14,7 @@ import type { GroupKinds } from './snapshotter-kinds.ts';
 
 /** The driver's half of group snapshots, in whichever version the cluster serves them. */
 export function groupSnapshotter(cluster: Cluster, kinds: GroupKinds): Duty {
-  const { groups, names } = cluster;
+  const { groups, names, stores } = cluster;
   const told = (content: VolumeGroupSnapshotContent, view: GroupView) =>
     takenGroupStatus(content.status, view, {
       version: kinds.contents.current?.kind.version ?? 'v1',
@@ -32,9 +33,11 @@ export function groupSnapshotter(cluster: Cluster, kinds: GroupKinds): Duty {
       told(content, await groups.create(name, sourceIds, signal)),
     check: async (content, { handle, memberIds }) =>
       told(content, await groups.get(handle, memberIds)),
-    remove: async (content, { handle }, signal) => {
-      // Without a handle it was never asked for, or the answer was that nothing was made.
-      if (handle !== undefined) await groups.remove(handle, groupMemberIds(content), signal);
+    remove: async (content, { handle, name = '' }, signal) => {
+      // Members may be there although nobody wrote down the handle.
+      const id = handle ?? groupByName(stores.logicalVolumes.values(), name)?.id;
+      const memberIds = handle === undefined ? [] : groupMemberIds(content);
+      if (id !== undefined) await groups.remove(id, memberIds, signal);
     },
     isAbsent: () => Promise.resolve(false),
     cleared: clearedGroupStatus,

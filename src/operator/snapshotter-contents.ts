@@ -1,7 +1,10 @@
+import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { SnapshotError, VolumeSnapshotClass } from '../api/objects/snapshot.ts';
 import { assert } from '../base/assert.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
+import { groupNameAnnotation } from '../core/cluster/logical-volume-group.ts';
+import { groupAnnotation } from '../core/cluster/names.ts';
 import {
   type ContentStep,
   type ContentView,
@@ -17,6 +20,7 @@ import type { Patch } from '../kube/patch.ts';
 import { WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
 import type { KindWatch, Served } from './kind-watch.ts';
+import { untilAnswered } from './provisioner-wait.ts';
 
 type Content = KubeObject & {
   readonly status?: { readonly error?: SnapshotError; readonly readyToUse?: boolean };
@@ -54,6 +58,8 @@ class NotYet extends Error {
 export class ContentKeeper<T extends Content> implements Duty {
   readonly #cluster: Cluster;
   readonly #face: ContentFace<T>;
+  /** Contents whose node was silent, by what they wait for. */
+  readonly #silent = new Map<string, string>();
 
   constructor(cluster: Cluster, face: ContentFace<T>) {
     this.#cluster = cluster;
@@ -61,7 +67,7 @@ export class ContentKeeper<T extends Content> implements Duty {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, chance } = this.#cluster;
+    const { clock, chance, stores } = this.#cluster;
     const { contents, classes } = this.#face;
     const queue = new WorkQueue({
       ...{ clock, chance, workers: limits.clusterWorkers },
@@ -79,6 +85,12 @@ export class ContentKeeper<T extends Content> implements Duty {
       classes.onServed(() => again(() => true)),
       // A class that was missing may be there now.
       classes.onChange(() => again(({ status }) => status?.readyToUse !== true)),
+      stores.logicalVolumes.onChange(({ object }) => {
+        for (const name of namesOf(object)) {
+          const content = this.#silent.get(name);
+          if (this.#silent.delete(name) && content !== undefined) queue.add(content);
+        }
+      }),
     ];
     try {
       await queue.run(signal);
@@ -180,7 +192,9 @@ export class ContentKeeper<T extends Content> implements Duty {
   async #make(subject: Subject<T>, step: Step<'make'>, signal: AbortSignal) {
     let status: ContentStatus;
     try {
-      status = await this.#face.make(subject.content, step, signal);
+      status = await this.#answered(subject, { kind: 'made', name: step.name, signal }, (until) =>
+        this.#face.make(subject.content, step, until),
+      );
     } catch (error) {
       if (signal.aborted) throw error;
       const isSure = error instanceof OperationError && (await this.#isFinal(error, step.name));
@@ -189,6 +203,23 @@ export class ContentKeeper<T extends Content> implements Duty {
       throw new NotYet(`${step.name}: ${wordsOf(error)}`, { cause: error });
     }
     return this.#found(subject, status);
+  }
+
+  /** Who waits longer than a node should take is woken by what it does then. */
+  async #answered<R>(
+    { content }: Subject<T>,
+    wish: { readonly kind: string; readonly name: string; readonly signal: AbortSignal },
+    begin: (signal: AbortSignal) => Promise<R>,
+  ): Promise<R> {
+    const { name, signal } = wish;
+    const what = () => `the node has not ${wish.kind} ${name}`;
+    try {
+      return await untilAnswered({ clock: this.#cluster.clock, signal, what }, begin);
+    } catch (error) {
+      const isSilent = error instanceof OperationError && error.code === 'NodeSilent';
+      if (isSilent) this.#silent.set(name, content.metadata.name);
+      throw error;
+    }
   }
 
   async #isFinal(error: OperationError, name: string): Promise<boolean> {
@@ -219,7 +250,10 @@ export class ContentKeeper<T extends Content> implements Duty {
     const { cleared } = this.#face;
     const { metadata } = subject.content;
     try {
-      await this.#face.remove(subject.content, step, signal);
+      const name = step.handle ?? step.name ?? '';
+      await this.#answered(subject, { kind: 'removed', name, signal }, (until) =>
+        this.#face.remove(subject.content, step, until),
+      );
     } catch (error) {
       if (signal.aborted) throw error;
       await this.#fail(subject, 'remove', wordsOf(error));
@@ -298,6 +332,13 @@ export class ContentKeeper<T extends Content> implements Duty {
 }
 
 type Subject<T extends Content> = { readonly served: Served<T>; readonly content: T };
+
+/** What somebody may know it by who waits for it. */
+function namesOf({ metadata }: LogicalVolume): readonly string[] {
+  const { name, uid, annotations = {} } = metadata;
+  const group = [annotations[groupNameAnnotation], annotations[groupAnnotation]];
+  return [name, uid, ...group.filter((one) => one !== undefined)];
+}
 
 /** Does it change what is on the nodes? */
 function touches(step: ContentStep): boolean {

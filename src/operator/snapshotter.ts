@@ -13,9 +13,11 @@ export function snapshotter(
   cluster: Cluster,
   kinds: Pick<SnapshotKinds, 'contents' | 'classes'>,
 ): Duty {
-  const { book, names, wall } = cluster;
+  const { book, names, wall, stores } = cluster;
+  // Also one that its node has not made yet, which no list has.
   const named = async (name: string) =>
-    (await book.list()).find((view) => view.kind === 'snapshot' && view.name === name);
+    (await book.list()).find((view) => view.kind === 'snapshot' && view.name === name)?.id ??
+    stores.logicalVolumes.get({ name })?.metadata.uid;
   const told = (content: VolumeSnapshotContent, view: VolumeView) =>
     takenStatus(content.status, view, wall());
   return new ContentKeeper<VolumeSnapshotContent>(cluster, {
@@ -33,7 +35,7 @@ export function snapshotter(
     },
     check: async (content, { handle }) => told(content, await book.get('snapshot', handle)),
     remove: async (_content, { handle, name = '' }, signal) => {
-      const id = handle ?? (await named(name))?.id;
+      const id = handle ?? (await named(name));
       if (id === undefined) await book.checkSeen(`the snapshot ${name}`);
       else await book.remove('snapshot', id, signal);
     },

@@ -6,7 +6,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { KubeError } from '../../src/kube/errors.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
-import { claimKind, persistentVolumeKind } from '../../src/kube/kinds.ts';
+import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../../src/kube/kinds.ts';
 import type { EventText } from '../../src/kube/recorder.ts';
 import type { Answer, Call, Transport } from '../../src/kube/transport.ts';
 import type { Cluster, Duty, LogLine } from '../../src/operator/duty.ts';
@@ -60,7 +60,10 @@ export class SnapshotWorld {
     const client = new KubeClient({ transport, clock, chance });
     const informerOf = <T extends KubeObject>(kind: Kind<T>) =>
       new Informer({ client, clock, chance, kind, scopes: [{}] });
-    const stores = { claims: informerOf(claimKind), volumes: informerOf(persistentVolumeKind) };
+    const stores = {
+      ...{ claims: informerOf(claimKind), volumes: informerOf(persistentVolumeKind) },
+      logicalVolumes: informerOf(logicalVolumeKind('topolvm.io')),
+    };
     const cluster = {
       ...{ client, clock, chance, stores },
       names: { domain: 'topolvm.io', driver: 'topolvm.io' },
