@@ -21,7 +21,8 @@ const settings: Settings = {
 const folder = 'charts/quarry';
 
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
-  const { crds, driver, operator, agent, all, policy, network, monitoring } = manifests(settings);
+  const { crds, driver, operator, agent, all, ...more } = manifests(settings);
+  const { policy, snapshots, network, monitoring } = more;
   const isSingle = '.Values.singleNode';
   const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
   return {
@@ -33,6 +34,7 @@ export function chartFiles(release: Release): Readonly<Record<string, string>> {
     [`${folder}/templates/agent.yaml`]: when(`not ${isSingle}`, agent),
     [`${folder}/templates/all.yaml`]: when(isSingle, all),
     [`${folder}/templates/lvmd.yaml`]: when('.Values.lvmd.config', [lvmdConfigMap]),
+    [`${folder}/templates/snapshot-controller.yaml`]: when('.Values.snapshotController', snapshots),
     [`${folder}/templates/policy.yaml`]: when('.Values.nodePolicy', policy),
     [`${folder}/templates/network.yaml`]: [
       when(`and .Values.networkPolicies (not ${isSingle})`, forOperator),
@@ -190,6 +192,10 @@ lvmd:
 nodePolicy: true
 
 networkPolicies: true
+
+# The half of snapshots that a cluster needs once, for all drivers. Most clusters have one already;
+# ours does nothing beside another.
+snapshotController: false
 
 # PodMonitors and alerts. Needs the kinds of the Prometheus operator.
 monitoring: false

@@ -38,18 +38,23 @@ export function manifests(settings: Settings) {
     driver: [driverOf(settings)],
     operator: [
       accountOf('operator', settings),
-      ...accessOf('operator', settings),
+      ...accessOf('operator', settings, 'operator'),
       operatorDeployment(settings),
       operatorBudget(settings),
     ],
-    agent: [accountOf('agent', settings), ...accessOf('agent', settings), agentDaemonSet(settings)],
+    agent: [
+      accountOf('agent', settings),
+      ...accessOf('agent', settings, 'agent'),
+      agentDaemonSet(settings),
+    ],
     // The operator's account, which the policy for agents does not bind.
     all: [
       accountOf('operator', settings),
-      ...accessOf('operator', settings),
+      ...accessOf('operator', settings, 'operator'),
       ...accessOf('agent', settings, 'operator'),
       allDaemonSet(settings),
     ],
+    snapshots: accessOf('snapshots', settings, 'operator'),
     policy: nodePolicy(settings),
     network: networkPolicies(settings),
     monitoring: [...podMonitors(settings), prometheusRule(settings)],

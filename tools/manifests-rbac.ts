@@ -1,4 +1,11 @@
-import { type Manifest, names, type Role, type Settings } from './manifests-settings.ts';
+import {
+  type Manifest,
+  names,
+  type Part,
+  partNames,
+  type Role,
+  type Settings,
+} from './manifests-settings.ts';
 
 export type Rule = {
   readonly apiGroups: readonly string[];
@@ -18,10 +25,27 @@ export type Rules = {
 const read = ['get', 'list', 'watch'];
 const follow = ['list', 'watch'];
 
-/** What each role may do: what it does, and nothing else. */
-export function rulesOf(role: Role, domain: string): Rules {
-  return role === 'operator' ? operatorRules(domain) : agentRules(domain);
+/** What each part may do: what it does, and nothing else. */
+export function rulesOf(part: Part, domain: string): Rules {
+  switch (part) {
+    case 'operator':
+      return operatorRules(domain);
+    case 'agent':
+      return agentRules(domain);
+    case 'snapshots':
+      return snapshotRules;
+  }
 }
+
+/** The definitions of snapshots may come and go; those of others are none of our business. */
+const snapshotDefinitions = [
+  ...['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'].map(
+    (plural) => `${plural}.snapshot.storage.k8s.io`,
+  ),
+  ...['volumegroupsnapshotcontents', 'volumegroupsnapshotclasses'].map(
+    (plural) => `${plural}.groupsnapshot.storage.k8s.io`,
+  ),
+];
 
 function operatorRules(domain: string): Rules {
   return {
@@ -67,7 +91,10 @@ function operatorRules(domain: string): Rules {
       rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents'], [...read, 'patch']),
       rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents/status'], ['patch']),
       // Whether the kinds of snapshots are there: they may be installed after us.
-      rule('apiextensions.k8s.io', ['customresourcedefinitions'], follow),
+      {
+        ...rule('apiextensions.k8s.io', ['customresourcedefinitions'], follow),
+        resourceNames: snapshotDefinitions,
+      },
     ],
   };
 }
@@ -94,37 +121,43 @@ function agentRules(domain: string): Rules {
   };
 }
 
+/** On top of the operator's: what a cluster needs once, for the snapshots of all drivers. */
+const snapshotRules: Rules = {
+  own: [],
+  cluster: [
+    // Is somebody else at it? They hold a lease of this name, in a namespace that we do not know.
+    {
+      ...rule('coordination.k8s.io', ['leases'], ['list']),
+      resourceNames: ['snapshot-controller-leader'],
+    },
+    // Snapshots are in every namespace, and are told here what became of them.
+    rule('snapshot.storage.k8s.io', ['volumesnapshots/status'], ['patch']),
+    // Each snapshot gets a content, which goes with it. Contents have no namespace.
+    rule('snapshot.storage.k8s.io', ['volumesnapshotcontents'], ['create', 'delete']),
+  ],
+};
+
 function rule(group: string, resources: readonly string[], verbs: readonly string[]): Rule {
   return { apiGroups: [group], resources, verbs };
 }
 
 const api = 'rbac.authorization.k8s.io';
 
-/** Account, roles and bindings of one role; `account` is who may act in it. */
-export function accessOf(role: Role, settings: Settings, account: Role = role) {
+/** Roles and bindings of one part; `account` is who may act in it. */
+export function accessOf(part: Part, settings: Settings, account: Role): readonly Manifest[] {
   const { namespace, domain } = settings;
-  const name = names[role];
-  const rules = rulesOf(role, domain);
-  const binding = (kind: 'Role' | 'ClusterRole') => ({
-    apiVersion: `${api}/v1`,
-    kind: `${kind}Binding`,
-    metadata: kind === 'Role' ? { name, namespace } : { name },
-    roleRef: { apiGroup: api, kind, name },
-    subjects: [{ kind: 'ServiceAccount', name: names[account], namespace }],
-  });
-  const roleOf = (kind: 'Role' | 'ClusterRole') => ({
-    apiVersion: `${api}/v1`,
-    kind,
-    metadata: kind === 'Role' ? { name, namespace } : { name },
-    rules: kind === 'Role' ? rules.own : rules.cluster,
-  });
-  const access: readonly Manifest[] = [
-    roleOf('ClusterRole'),
-    binding('ClusterRole'),
-    roleOf('Role'),
-    binding('Role'),
-  ];
-  return access;
+  const name = partNames[part];
+  const { own, cluster } = rulesOf(part, domain);
+  const subjects = [{ kind: 'ServiceAccount', name: names[account], namespace }];
+  const pair = (kind: 'Role' | 'ClusterRole', rules: readonly Rule[]): readonly Manifest[] => {
+    const metadata = kind === 'Role' ? { name, namespace } : { name };
+    const roleRef = { apiGroup: api, kind, name };
+    return [
+      { apiVersion: `${api}/v1`, kind, metadata, rules },
+      { apiVersion: `${api}/v1`, kind: `${kind}Binding`, metadata, roleRef, subjects },
+    ];
+  };
+  return [...pair('ClusterRole', cluster), ...(own.length === 0 ? [] : pair('Role', own))];
 }
 
 export function accountOf(role: Role, { namespace }: Settings): Manifest {

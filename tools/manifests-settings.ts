@@ -36,6 +36,11 @@ export const names = { operator: 'lvms-operator', agent: 'vg-manager' } as const
 
 export type Role = keyof typeof names;
 
+/** What may be done. The last is an addition to the operator that clusters may have elsewhere. */
+export const partNames = { ...names, snapshots: 'lvms-snapshot-controller' } as const;
+
+export type Part = keyof typeof partNames;
+
 /** TopoLVM's labels: dashboards, alerts and test suites in the field select by them. */
 const components: { readonly [role in Role]: string } = { operator: 'controller', agent: 'node' };
 

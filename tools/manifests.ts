@@ -35,6 +35,7 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
     'deploy/quarry.yaml': yamlOf(separate(made)),
     'deploy/quarry-all.yaml': yamlOf(together(made)),
     'deploy/node-policy.yaml': yamlOf(made.policy),
+    'deploy/snapshot-controller.yaml': yamlOf(made.snapshots),
     'deploy/monitoring.yaml': yamlOf(made.monitoring),
     'deploy/samples.yaml': yamlOf(made.samples),
     'deploy/legacy/crds.yaml': yamlOf(legacy.crds),

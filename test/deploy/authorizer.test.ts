@@ -63,6 +63,14 @@ test('an agent may read the one DaemonSet that it belongs to', () => {
   assert.equal(may('agent', 'GET', at('')), false);
 });
 
+test('definitions may be watched one by one, by their names', () => {
+  const url = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const named = (name: string) => `${url}?watch=true&fieldSelector=metadata.name%3D${name}`;
+  assert.equal(may('operator', 'GET', named('volumesnapshots.snapshot.storage.k8s.io')), true);
+  assert.equal(may('operator', 'GET', named('logicalvolumes.topolvm.io')), false);
+  assert.equal(may('operator', 'GET', url), false);
+});
+
 test('every store of the operator fills under its rules', async () => {
   const transport = new MemoryTransport(new FakeApi());
   const guarded = new GuardedTransport(transport, rulesOf('operator', domain), namespace);

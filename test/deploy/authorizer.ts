@@ -25,7 +25,8 @@ export function requestOf(method: string, url: string): Request {
     group,
     resource: [plural, ...sub].join('/'),
     namespace: isIn ? inApi[1] : undefined,
-    name,
+    // One that is selected by its name counts as asked for by its name.
+    name: name ?? /metadata\.name=([^&,]+)/.exec(decodeURIComponent(query))?.[1],
   };
 }
 

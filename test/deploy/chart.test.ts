@@ -8,16 +8,17 @@ import { defaultValues, type ReleaseFacts, renderTemplate, type Values } from '.
 
 const facts: ReleaseFacts = { namespace: 'quarry-system', kubernetes: '1.34.1' };
 const plain = defaultSettings(readRelease());
-const everything = { ...defaultValues(), monitoring: true };
+const everything = { ...defaultValues(), monitoring: true, snapshotController: true };
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
-  const { driver, operator, agent, policy, network, monitoring } = manifests(settings);
+  const { driver, operator, agent, policy, snapshots, network, monitoring } = manifests(settings);
   return {
     'driver.yaml': driver,
     'operator.yaml': operator,
     'agent.yaml': agent,
     'policy.yaml': policy,
+    'snapshot-controller.yaml': snapshots,
     'network.yaml': network,
     'monitoring.yaml': monitoring,
     'all.yaml': [],

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as kinds from '../../src/kube/kinds.ts';
 import { leaseKind } from '../../src/kube/lease.ts';
+import type { Part } from '../../tools/manifests-settings.ts';
 
 /**
  * What each role asks of the API server, read off its sources: calls of a client, and informers.
@@ -39,16 +40,22 @@ const locals: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   'src/operator/snapshotter-contents.ts': {
     'served.kind': ['volumeSnapshotContentKind', 'volumeGroupSnapshotContentKind'],
   },
+  'src/operator/snapshot-controller-work.ts': {
+    'contents.kind': ['volumeSnapshotContentKind'],
+    'find kind': ['volumeSnapshotKind'],
+    'patch kind': ['volumeSnapshotKind', 'volumeSnapshotContentKind', 'claimKind'],
+  },
   'src/operator/kind-watch.ts': { customKind: ['customResourceDefinitionKind'] },
   'src/agent/logical-volumes.ts': { kind: ['logicalVolumeKind'] },
 };
 
 /** Calls that go to the status where the flag says so: both are used. */
-const eitherWay = [
-  'src/operator/logical-volumes-objects.ts',
-  'src/operator/snapshotter-contents.ts',
-  'src/agent/logical-volumes.ts',
-];
+const eitherWay: Readonly<Record<string, readonly string[]>> = {
+  'src/operator/logical-volumes-objects.ts': ['LogicalVolume'],
+  'src/operator/snapshotter-contents.ts': ['VolumeSnapshotContent', 'VolumeGroupSnapshotContent'],
+  'src/operator/snapshot-controller-work.ts': ['VolumeSnapshot'],
+  'src/agent/logical-volumes.ts': ['LogicalVolume'],
+};
 
 const verbs: Readonly<Record<string, readonly string[]>> = {
   get: ['get'],
@@ -62,9 +69,11 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
   delete: ['delete'],
 };
 
-export function usesOf(folder: string): readonly Use[] {
+export function usesOf(part: Part): readonly Use[] {
+  const isCommon = (path: string) => path.startsWith('src/operator/snapshot-controller');
+  const folder = part === 'agent' ? 'src/agent' : 'src/operator';
   const files = globSync(`${folder}/**/*.ts`, { cwd: root }).filter(
-    (path) => !path.endsWith('.test.ts'),
+    (path) => !path.endsWith('.test.ts') && isCommon(path) === (part === 'snapshots'),
   );
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
@@ -86,7 +95,7 @@ export function callsIn(file: string, text: string): readonly Use[] {
   const pattern =
     /\bclient\s*\.(get|find|list|watch|create|post|patch|update|delete)\(\s*([\w.#]+)([^;]*)/g;
   return [...text.matchAll(pattern)].flatMap(([, method = '', expression = '', rest = '']) =>
-    kindsOf(file, text, expression).flatMap((kind) =>
+    kindsOf(file, text, expression, method).flatMap((kind) =>
       (verbs[method] ?? []).flatMap((verb) =>
         resourcesOf(file, text, { kind, verb, rest }).map((resource) => ({
           what: `${verb} ${resource}`,
@@ -102,7 +111,7 @@ type Call = { readonly kind: AnyKind; readonly verb: string; readonly rest: stri
 function resourcesOf(file: string, text: string, { kind, verb, rest }: Call): readonly string[] {
   const whole = nameOf(kind);
   if (verb !== 'patch' && verb !== 'update') return [whole];
-  if (eitherWay.includes(file)) return [whole, `${whole}/status`];
+  if (eitherWay[file]?.includes(kind.kind)) return [whole, `${whole}/status`];
   const isStatus = /subresource: 'status'/;
   const options = /\boptions\b/.test(rest) && /const options = \{[^}]*\}/.exec(text)?.[0];
   const said = isStatus.test(rest.split(')')[0] ?? '') || isStatus.test(String(options));
@@ -127,10 +136,11 @@ function kindOfType(type: string): AnyKind {
   return found;
 }
 
-function kindsOf(file: string, text: string, expression: string): readonly AnyKind[] {
+function kindsOf(file: string, text: string, expression: string, method = ''): readonly AnyKind[] {
   const word = expression.replaceAll(/[.#]/g, '\\$&');
   const alias = new RegExp(`(\\w+) as ${word}\\b|const ${word} = (\\w+Kind)\\(`).exec(text);
-  const names = locals[file]?.[expression] ?? [alias?.[1] ?? alias?.[2] ?? expression];
+  const told = locals[file]?.[`${method} ${expression}`] ?? locals[file]?.[expression];
+  const names = told ?? [alias?.[1] ?? alias?.[2] ?? expression];
   return names.map((name) => {
     const kind = known[name] ?? definedIn(text, name);
     assert.ok(kind !== undefined, `${file}: tell test/deploy/uses.ts which kind ${expression} is`);
