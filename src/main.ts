@@ -2,6 +2,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { runAgent } from './agent/agent-command.ts';
 import { runStandalone } from './agent/command.ts';
 import { runCli } from './cli/cli.ts';
+import { runOperator } from './operator/command.ts';
 
 /** The only place that reads argv and the environment. */
 const print = (stream: NodeJS.WriteStream) => (text: string) => stream.write(`${text}\n`);
@@ -26,6 +27,7 @@ const environment = {
 async function main([command, ...rest]: readonly string[]): Promise<number> {
   if (command === 'standalone') return runStandalone(rest, environment);
   if (command === 'agent') return runAgent(rest, environment);
+  if (command === 'operator') return runOperator(rest, environment);
   return runCli(command === undefined ? [] : [command, ...rest], environment);
 }
 

@@ -1,0 +1,70 @@
+import { OperationError } from '../base/failures.ts';
+import { realClock } from '../host/clock.ts';
+import { type Connected, connect } from '../kube/connect.ts';
+import { KubeError } from '../kube/errors.ts';
+import { HttpTransport } from '../kube/transport.ts';
+import type { Log } from '../process/log.ts';
+import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
+import {
+  type OperatorArguments,
+  type OperatorVariables,
+  operatorArguments,
+  operatorUsage,
+} from './arguments.ts';
+import { startOperator } from './operator.ts';
+
+export type OperatorEnvironment = Environment & { readonly variables: OperatorVariables };
+
+/** Serves a cluster until it is told to stop. */
+export function runOperator(
+  argv: readonly string[],
+  environment: OperatorEnvironment,
+): Promise<number> {
+  const read = () => operatorArguments(argv, environment.variables);
+  return runRole({ role: 'operator', usage: operatorUsage, read, serve }, environment);
+}
+
+async function serve(
+  values: OperatorArguments,
+  environment: OperatorEnvironment,
+  log: Log,
+): Promise<number> {
+  const { connection, namespace: known } = await connected(values, environment);
+  const namespace = values.namespace || known;
+  if (namespace === undefined || namespace === '') {
+    const message = 'it is not known where the leases are: name the namespace with --namespace';
+    throw new OperationError('InvalidConfiguration', message);
+  }
+  const transport = () => new HttpTransport(connection.endpoint, connection.credentials);
+  const operator = await startOperator(
+    {
+      names: { domain: values.domain, driver: values['driver-name'] },
+      ...{ namespace, host: values.host, version: environment.version },
+      ...{ csiSocket: values['csi-socket'], metricsAddress: values['metrics-address'] },
+    },
+    log,
+    {
+      ...{ transport: transport(), leaseTransport: transport() },
+      ...{ clock: realClock, wall: Date.now, chance: Math.random },
+    },
+  );
+  try {
+    await Promise.race([toldToStop(), operator.failed]);
+  } finally {
+    await operator.stop();
+  }
+  return exitCodes.stopped;
+}
+
+async function connected(
+  { kubeconfig }: OperatorArguments,
+  { variables }: OperatorEnvironment,
+): Promise<Connected> {
+  try {
+    return await connect({ ...variables, kubeconfig, clock: realClock, wall: Date.now });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const message = `${error.message}; name one with --kubeconfig`;
+    throw new OperationError('InvalidConfiguration', message, { cause: error });
+  }
+}

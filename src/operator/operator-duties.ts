@@ -1,0 +1,63 @@
+import { CapacityJanitor } from './capacity.ts';
+import type { Cluster, Duty } from './duty.ts';
+import { groupSnapshotter } from './group-snapshotter.ts';
+import { Guards } from './guards.ts';
+import { VolumeHealth } from './health.ts';
+import { runKinds } from './kind-watch.ts';
+import { Modifier } from './modifier.ts';
+import { NodeRemoval } from './nodes.ts';
+import { DeadFinalizers } from './nodes-finalizers.ts';
+import { Provisioner } from './provisioner.ts';
+import { Reclaimer } from './reclaimer.ts';
+import { Resizer } from './resizer.ts';
+import { snapshotter } from './snapshotter.ts';
+import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
+
+/** Everything that is done once for a cluster, made anew for each term. */
+export function dutiesOf(cluster: Cluster): readonly Duty[] {
+  return [
+    new Provisioner(cluster),
+    new Reclaimer(cluster),
+    new Guards(cluster),
+    new Resizer(cluster),
+    new Modifier(cluster),
+    new VolumeHealth(cluster),
+    ...snapshotDuties(cluster),
+    new CapacityJanitor(cluster),
+    new NodeRemoval(cluster),
+    new DeadFinalizers(cluster),
+  ];
+}
+
+/** A cluster may get the kinds of snapshots later, or lose them. */
+function snapshotDuties(cluster: Cluster): readonly Duty[] {
+  const { client, clock, chance, log } = cluster;
+  const trouble = (error: Error, waitMs: number) =>
+    log({ level: 'warn', message: error.message, waitMs });
+  const means = { client, clock, chance, trouble };
+  const kinds = snapshotKinds(means);
+  const groups = groupKinds(means);
+  const watches = [...Object.values(kinds), ...Object.values(groups)];
+  return [
+    { run: (signal) => runKinds(watches, signal) },
+    snapshotter(cluster, kinds),
+    groupSnapshotter(cluster, groups),
+  ];
+}
+
+/** Until the signal fires, and then until all of them have ended. A bug in one ends them all. */
+export async function runDuties(duties: readonly Duty[], signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const stop = () => over.abort();
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  try {
+    const ends = await Promise.allSettled(
+      duties.map((duty) => duty.run(over.signal).finally(stop)),
+    );
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,86 @@
+import type { CallEvent } from '../csi/call.ts';
+import {
+  Counter,
+  type Family,
+  Histogram,
+  renderFamilies,
+  type Sample,
+} from '../process/registry.ts';
+import type { Stores } from './duty.ts';
+
+export type OperatorFigures = {
+  readonly version: string;
+  readonly stores: Stores;
+  readonly isLeading: () => boolean;
+  readonly droppedEvents: () => number;
+  /** Volumes that nobody seems to have, by what they are. */
+  readonly orphans: () => readonly { readonly reason: string; readonly count: number }[];
+  readonly nowMs: () => number;
+};
+
+/** What happened is counted when it happens; how things are is read off when somebody asks. */
+export class OperatorMetrics {
+  readonly #figures: OperatorFigures;
+  readonly #operations = new Counter({
+    name: 'quarry_operations_total',
+    help: 'Calls that ended, by method and gRPC status.',
+  });
+  readonly #seconds = new Histogram({
+    name: 'quarry_operation_duration_seconds',
+    help: 'How long calls took, by method; streams are left out.',
+  });
+  readonly #troubles = new Counter({
+    name: 'quarry_cluster_trouble_total',
+    help: 'Requests to the API server that failed and are tried again, by what was asked for.',
+  });
+
+  constructor(figures: OperatorFigures) {
+    this.#figures = figures;
+  }
+
+  called({ method, code, durationMs }: CallEvent): void {
+    this.#operations.inc({ method, code });
+    this.#seconds.observe({ method }, durationMs / 1000);
+  }
+
+  troubled(what: string): void {
+    this.#troubles.inc({ what });
+  }
+
+  text(): string {
+    const counted = [this.#operations.family(), this.#seconds.family(), this.#troubles.family()];
+    return renderFamilies([...counted, ...this.#now()]);
+  }
+
+  #now(): readonly Family[] {
+    const { version, stores, isLeading, droppedEvents, orphans, nowMs } = this.#figures;
+    const objects = Object.entries(stores).map(([kind, { size }]) => ({
+      ...{ labels: { kind }, value: size },
+    }));
+    return [
+      gauge('quarry_leader', '1: this instance leads.', [one(isLeading() ? 1 : 0)]),
+      gauge('quarry_objects', 'Objects that are watched, by kind.', objects),
+      gauge(
+        'quarry_orphan_volumes',
+        'LogicalVolumes that no claim and no PersistentVolume has, by reason.',
+        orphans().map(({ reason, count }) => ({ labels: { reason }, value: count })),
+      ),
+      gauge('quarry_events_dropped', 'Events that were told to nobody since the start.', [
+        one(droppedEvents()),
+      ]),
+      gauge('quarry_build_info', 'The version that runs.', [{ labels: { version }, value: 1 }]),
+      gauge('process_resident_memory_bytes', 'Resident memory.', [one(process.memoryUsage.rss())]),
+      gauge('process_start_time_seconds', 'When the process started.', [
+        one(Math.round(nowMs() / 1000 - process.uptime())),
+      ]),
+    ];
+  }
+}
+
+function one(value: number): Sample {
+  return { labels: {}, value };
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: 'gauge', samples };
+}

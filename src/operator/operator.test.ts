@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import test, { type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { FakeApi } from '../../test/kube/fake-api.ts';
+import { collections } from '../../test/kube/fake-api-rules.ts';
+import { MemoryTransport } from '../../test/kube/memory-transport.ts';
+import { names, namespace, request } from '../../test/operator/scene.ts';
+import { Chance } from '../../test/world/chance.ts';
+import { FakeClock } from '../../test/world/clock.ts';
+import { oldLeases, ourLease } from '../core/cluster/leases.ts';
+import type { Cluster, Duty } from './duty.ts';
+import { startOperator } from './operator.ts';
+
+class Town {
+  readonly api = new FakeApi({ nowMs: () => this.clock.nowMs() });
+  readonly clock = new FakeClock(new Chance(3));
+  readonly notes: string[] = [];
+  readonly transports: MemoryTransport[] = [];
+
+  async operator(t: TestContext, host: string, duties?: (cluster: Cluster) => readonly Duty[]) {
+    const door = () => {
+      const made = new MemoryTransport(this.api);
+      this.transports.push(made);
+      return made;
+    };
+    const operator = await startOperator(
+      { names, namespace, csiSocket: '', metricsAddress: '0', version: '1', host },
+      () => undefined,
+      {
+        ...{ transport: door(), leaseTransport: door(), clock: this.clock },
+        ...{ wall: () => this.clock.nowMs(), chance: () => 0.5 },
+        duties: duties ?? (() => [this.#duty(host)]),
+      },
+    );
+    t.after(() => this.ended(operator.stop()));
+    return operator;
+  }
+
+  /** Says when it begins and when it has ended, a while after it was told to. */
+  #duty(host: string): Duty {
+    return {
+      run: async (signal) => {
+        this.notes.push(`${host} begins`);
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve());
+        });
+        await this.clock.sleep(500);
+        this.notes.push(`${host} ends, ${this.holder(ourLease)} holds`);
+      },
+    };
+  }
+
+  lease(name: string, holderIdentity: string): void {
+    const spec = { holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 1 };
+    this.api.put(collections.leases, { metadata: { name, namespace }, spec });
+  }
+
+  holder(name: string): string {
+    const lease = this.api.one(collections.leases, name, namespace);
+    const { holderIdentity = '' } = (lease?.['spec'] ?? {}) as { holderIdentity?: string };
+    return holderIdentity.split('_')[0] ?? '';
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 250) {
+      for (let turn = 0; turn < 12; turn += 1) await setImmediate();
+      await this.clock.advance(Math.min(left, 250));
+    }
+    for (let turn = 0; turn < 40; turn += 1) await setImmediate();
+  }
+
+  async ended(work: Promise<void>): Promise<void> {
+    let isDone = false;
+    const done = work.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) await this.pass(250);
+    await done;
+  }
+}
+
+test('who leads holds our lease and gives it back after its duties have ended', async (t) => {
+  const town = new Town();
+  const operator = await town.operator(t, 'a');
+  await town.pass(3_000);
+  assert.deepEqual([town.notes, operator.isLeading], [['a begins'], true]);
+  assert.equal(town.api.all(collections.leases).length, 1);
+  await town.ended(operator.stop());
+  assert.deepEqual(town.notes, ['a begins', 'a ends, a holds']);
+  assert.equal(town.holder(ourLease), '');
+});
+
+test('trap 24: nothing is done while an old sidecar holds its lease', async (t) => {
+  const town = new Town();
+  for (const name of oldLeases(names)) town.lease(name, 'old');
+  const operator = await town.operator(t, 'a');
+  for (let times = 0; times < 10; times += 1) {
+    await town.pass(5_000);
+    town.lease('external-resizer-topolvm-io', 'old');
+  }
+  assert.deepEqual(town.notes, []);
+  await town.pass(120_000);
+  assert.deepEqual(town.notes, ['a begins']);
+  assert.equal(operator.isLeading, true);
+  const held = [...oldLeases(names), ourLease].map((name) => town.holder(name));
+  assert.deepEqual(new Set(held), new Set(['a']));
+});
+
+test('trap 24: an old sidecar that comes back is given way', async (t) => {
+  const town = new Town();
+  await town.operator(t, 'a');
+  await town.pass(3_000);
+  assert.deepEqual(town.notes, ['a begins']);
+  for (let times = 0; times < 20; times += 1) {
+    town.lease('topolvm-io', 'old');
+    await town.pass(5_000);
+  }
+  assert.deepEqual(town.notes, ['a begins', 'a ends, a holds']);
+});
+
+test('trap 22: one of two acts, and the other takes over when the first is done', async (t) => {
+  const town = new Town();
+  town.api.put(collections.nodes, { metadata: { name: 'n1' } });
+  const first = await town.operator(t, 'a');
+  await town.pass(3_000);
+  const second = await town.operator(t, 'b');
+  await town.pass(20_000);
+  assert.deepEqual(town.notes, ['a begins']);
+  await assert.rejects(second.book.create(request('pvc-a'), ['n1']), { code: 'NotLeading' });
+  await assert.rejects(second.book.remove('volume', 'x'), { code: 'NotLeading' });
+  assert.deepEqual(await second.book.list(), []);
+  assert.deepEqual(await second.readiness(), []);
+  await town.ended(first.stop());
+  await town.pass(5_000);
+  assert.deepEqual(town.notes, ['a begins', 'a ends, a holds', 'b begins']);
+});
+
+test('trap 22: nothing goes out after the lease is lost, and all duties are waited for', async (t) => {
+  const town = new Town();
+  let cluster: Cluster | undefined;
+  const operator = await town.operator(t, 'a', (given) => {
+    cluster = given;
+    return [{ run: (signal) => until(signal) }];
+  });
+  await town.pass(3_000);
+  assert.equal(operator.isLeading, true);
+  const lease = town.transports[1] ?? assert.fail();
+  const cut = setInterval(() => lease.faults.push('unreachable'), 0);
+  t.after(() => clearInterval(cut));
+  lease.faults.push(...Array.from({ length: 200 }, () => 'unreachable' as const));
+  await town.pass(11_000);
+  assert.equal(operator.isLeading, false);
+  const writes = town.api.writes.length;
+  const kept = cluster ?? assert.fail();
+  await assert.rejects(
+    kept.client.create({ group: '', version: 'v1', kind: 'Node', plural: 'nodes' } as never, {
+      metadata: { name: 'x' },
+    }),
+    { code: 'Fenced' },
+  );
+  assert.equal(town.api.writes.length, writes);
+  clearInterval(cut);
+  lease.faults.length = 0;
+});
+
+test('a duty with a bug ends the process, after the others have ended', async (t) => {
+  const town = new Town();
+  const ended: string[] = [];
+  const operator = await town.operator(t, 'a', () => [
+    { run: () => Promise.reject(new Error('a bug')) },
+    {
+      run: async (signal) => {
+        await until(signal);
+        ended.push('the other');
+      },
+    },
+  ]);
+  const failed = assert.rejects(operator.failed, { message: 'a bug' });
+  await town.pass(3_000);
+  await failed;
+  assert.deepEqual(ended, ['the other']);
+});
+
+test('figures and status say who leads', async (t) => {
+  const town = new Town();
+  const operator = await town.operator(t, 'a');
+  await town.pass(3_000);
+  assert.match(operator.metrics.text(), /^quarry_leader 1$/m);
+  assert.match(operator.metrics.text(), /^quarry_objects\{kind="claims"\} 0$/m);
+  const { leases, isLeading } = operator.status() as { leases: unknown; isLeading: unknown };
+  assert.deepEqual([leases, isLeading], [[ourLease], true]);
+});
+
+function until(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+    if (signal.aborted) resolve();
+  });
+}

@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto';
+import { OperationError } from '../base/failures.ts';
+import { ourLease } from '../core/cluster/leases.ts';
+import type { ClusterNames } from '../core/cluster/names.ts';
+import type { CallEvent } from '../csi/call.ts';
+import { controllerService } from '../csi/controller.ts';
+import { groupControllerService } from '../csi/group-controller.ts';
+import { Health, healthService } from '../csi/health.ts';
+import { identityService } from '../csi/identity.ts';
+import { type RunningServer, startServer } from '../csi/server.ts';
+import type { Service } from '../csi/service.ts';
+import { isServed } from '../csi/socket-claim.ts';
+import { KubeClient } from '../kube/client.ts';
+import { leaseClock } from '../kube/clock.ts';
+import { Election, type Leadership } from '../kube/election.ts';
+import { KubeError } from '../kube/errors.ts';
+import type { ObjectName } from '../kube/kind.ts';
+import { type LeaseTimes, usualTimes } from '../kube/lease.ts';
+import { Limiter } from '../kube/limiter.ts';
+import type { Chance, Clock, WallClock } from '../kube/ports.ts';
+import { EventRecorder } from '../kube/recorder-events.ts';
+import type { Transport } from '../kube/transport.ts';
+import { Diagnostics, parseAddress } from '../process/diagnostics.ts';
+import type { Log } from '../process/log.ts';
+import type { Cluster, Duty, Stores } from './duty.ts';
+import { LogicalVolumeBook } from './logical-volumes.ts';
+import { dutiesOf, runDuties } from './operator-duties.ts';
+import { type LeaseParts, oldLeaseAppeared, wantedLeases } from './operator-leases.ts';
+import { OperatorMetrics } from './operator-metrics.ts';
+import { Orphans } from './orphans.ts';
+import { LogicalVolumeGroups } from './snapshot-groups.ts';
+import { newStores, runStores, storesSynced, unsynced } from './stores.ts';
+
+export type OperatorOptions = {
+  readonly names: ClusterNames;
+  /** Where we run: our leases and the capacity objects are there. */
+  readonly namespace: string;
+  /** '' for none. */
+  readonly csiSocket: string;
+  /** `:8080`, or `0` for none. */
+  readonly metricsAddress: string;
+  readonly version: string;
+  /** The host, for events and leases. */
+  readonly host: string;
+  readonly leaseTimes?: LeaseTimes;
+};
+
+export type OperatorDoors = {
+  readonly transport: Transport;
+  /** Connections of its own: a renewal never waits for a list. */
+  readonly leaseTransport: Transport;
+  readonly clock: Clock;
+  readonly wall: WallClock;
+  readonly chance: Chance;
+  /** What is done once; others only in tests. */
+  readonly duties?: (cluster: Cluster) => readonly Duty[];
+};
+
+/** Requests in a second, and at once: a hundred claims at a time must not wait for us. */
+const rate = { perSecond: 100, atOnce: 200 } as const;
+
+type Parts = OperatorDoors & { readonly options: OperatorOptions; readonly log: Log };
+
+/** Watches, serves and wants to lead, until it is stopped. */
+export async function startOperator(
+  options: OperatorOptions,
+  log: Log,
+  doors: OperatorDoors,
+): Promise<Operator> {
+  const operator = new Operator({ ...doors, options, log });
+  try {
+    await operator.start();
+  } catch (error) {
+    await operator.stop();
+    throw error;
+  }
+  return operator;
+}
+
+export class Operator {
+  readonly stores: Stores;
+  readonly book: LogicalVolumeBook;
+  readonly metrics: OperatorMetrics;
+  readonly #parts: Parts;
+  readonly #client: KubeClient;
+  readonly #leases: LeaseParts;
+  readonly #groups: LogicalVolumeGroups;
+  readonly #recorder: EventRecorder;
+  readonly #diagnostics: Diagnostics;
+  readonly #health = new Health();
+  readonly #stopping = new AbortController();
+  /** Rejects with what nobody expected: the process has to end. */
+  readonly failed: Promise<never>;
+  #fail: (error: unknown) => void = () => undefined;
+  #running: readonly Promise<void>[] = [];
+  #server: RunningServer | undefined;
+  #leadership: Leadership | undefined;
+  #orphans: Orphans | undefined;
+  #held: readonly ObjectName[] = [];
+
+  constructor(parts: Parts) {
+    const { options, transport, leaseTransport, clock, chance, wall } = parts;
+    const { names, namespace, version, host } = options;
+    this.#parts = parts;
+    this.failed = new Promise((_resolve, reject) => {
+      this.#fail = reject;
+    });
+    this.failed.catch(() => undefined);
+    const trouble = (what: string) => (error: Error, waitMs: number) =>
+      this.#trouble(what, error, waitMs);
+    const common = { clock, chance };
+    const limiter = new Limiter(rate, clock);
+    this.#client = new KubeClient({ transport, limiter, ...common });
+    const client = this.#client;
+    this.stores = newStores({
+      ...{ ...common, client, names, namespace },
+      trouble: (kind, error, waitMs) => this.#trouble(kind, error, waitMs),
+    });
+    const { stores } = this;
+    this.#leases = {
+      ...{ names, namespace, clock: leaseClock(clock), trouble: trouble('leases') },
+      client: new KubeClient({ transport: leaseTransport, ...common }),
+    };
+    const mayChange = () => this.#mayChange();
+    const fenced = client.fenced(() => this.#fence());
+    this.book = new LogicalVolumeBook({ client: fenced, names, stores, clock, wall, mayChange });
+    this.#groups = new LogicalVolumeGroups({ book: this.book, newId: randomUUID, mayChange });
+    const source = `${names.driver}_${host}`;
+    this.#recorder = new EventRecorder({
+      ...{ ...common, client, wall, source, trouble: trouble('events') },
+    });
+    this.metrics = new OperatorMetrics({
+      ...{ version, stores, isLeading: () => this.isLeading, nowMs: wall },
+      droppedEvents: () => this.#recorder.dropped,
+      orphans: () => this.#orphans?.figures() ?? [],
+    });
+    this.#diagnostics = new Diagnostics({
+      metrics: () => this.metrics.text(),
+      readiness: () => this.readiness(),
+      status: () => this.status(),
+    });
+  }
+
+  get isLeading(): boolean {
+    return this.#leadership?.isHeld() === true;
+  }
+
+  async start(): Promise<void> {
+    const { signal } = this.#stopping;
+    await this.#startDiagnostics();
+    await this.#serve();
+    const work = [
+      runStores(this.stores, signal),
+      this.#recorder.run(signal),
+      this.#campaign(signal),
+    ];
+    this.#running = work.map((part) => part.catch((error: unknown) => this.#fail(error)));
+  }
+
+  /** Duties end first, then the leases are given back. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#health.set('', 'NOT_SERVING');
+    await this.#server?.stop();
+    await Promise.all(this.#running);
+    await this.#diagnostics.stop();
+    this.#parts.transport.close();
+    this.#parts.leaseTransport.close();
+  }
+
+  async readiness(): Promise<readonly string[]> {
+    const { csiSocket } = this.#parts.options;
+    const missing = unsynced(this.stores).map((kind) => `${kind} have not been read yet`);
+    const isThere = csiSocket === '' || (await isServed(csiSocket));
+    return isThere ? missing : [...missing, `nothing answers on ${csiSocket}`];
+  }
+
+  status(): object {
+    const { names, version, namespace, csiSocket } = this.#parts.options;
+    return {
+      ...{ ...names, version, namespace, csiSocket, isLeading: this.isLeading },
+      leases: this.#held.map(({ name }) => name),
+      notReadYet: unsynced(this.stores),
+      orphans: this.#orphans?.figures() ?? [],
+    };
+  }
+
+  /** Again and again: a term that was lost is followed by another campaign. */
+  async #campaign(signal: AbortSignal): Promise<void> {
+    const { log, options, wall, chance } = this.#parts;
+    await Promise.race([storesSynced(this.stores), aborted(signal)]);
+    const self = `${options.host}_${randomUUID()}`;
+    while (!signal.aborted) {
+      const names = await wantedLeases(this.#leases, signal);
+      if (names === undefined) return;
+      const election = new Election({
+        ...{ ...this.#leases, names, self, wall, chance },
+        times: options.leaseTimes ?? usualTimes,
+      });
+      const ended = await election.run((term) => this.#lead(term, names), signal);
+      if (ended === 'lost') log({ level: 'warn', message: 'the lease was lost' });
+    }
+  }
+
+  async #lead(leadership: Leadership, names: readonly ObjectName[]): Promise<void> {
+    const { log, duties = dutiesOf } = this.#parts;
+    const { term } = leadership;
+    this.#leadership = leadership;
+    this.#held = names;
+    log({ level: 'info', message: 'leading', term, leases: names.map(({ name }) => name) });
+    const over = new AbortController();
+    const stop = () => over.abort();
+    leadership.signal.addEventListener('abort', stop);
+    if (leadership.signal.aborted) stop();
+    try {
+      const cluster = this.#cluster(leadership);
+      this.#orphans = new Orphans(cluster);
+      const work = runDuties([...duties(cluster), this.#orphans], over.signal).finally(stop);
+      // It is awaited below; until then nobody else looks at it.
+      work.catch(() => undefined);
+      const appeared = await oldLeaseAppeared(this.#leases, names, over.signal);
+      if (appeared !== undefined) {
+        log({ level: 'warn', message: `${appeared} is there: we wait until nobody holds it` });
+      }
+      stop();
+      await work;
+    } finally {
+      leadership.signal.removeEventListener('abort', stop);
+      this.#leadership = undefined;
+      this.#orphans = undefined;
+      this.#held = [];
+    }
+  }
+
+  #cluster({ fence }: Leadership): Cluster {
+    const { options, clock, chance, wall, log } = this.#parts;
+    return {
+      ...{ names: options.names, stores: this.stores, clock, chance, wall, log },
+      client: this.#client.fenced(fence),
+      ...{ book: this.book, groups: this.#groups, recorder: this.#recorder },
+    };
+  }
+
+  /** What belongs to no term, such as calls on the socket, asks whoever leads now. */
+  #fence(): void {
+    if (this.#leadership === undefined) {
+      throw new KubeError('Fenced', 'this instance does not lead: nothing was done');
+    }
+    this.#leadership.fence();
+  }
+
+  #mayChange(): void {
+    if (this.isLeading) return;
+    const { namespace } = this.#parts.options;
+    const message = `this instance does not hold the lease ${namespace}/${ourLease}`;
+    throw new OperationError('NotLeading', message);
+  }
+
+  async #serve(): Promise<void> {
+    const { options, log } = this.#parts;
+    const { csiSocket: path } = options;
+    if (path === '') return;
+    const logCall = (event: CallEvent) => this.#logCall(event);
+    this.#server = await startServer({ path, services: this.#services(), log: logCall });
+    this.#health.set('', 'SERVING');
+    log({ level: 'info', message: `serving CSI on ${path}` });
+  }
+
+  #services(): readonly Service[] {
+    const { names, version, host } = this.#parts.options;
+    const driver = { ...names, version, node: host };
+    return [
+      identityService(driver, {
+        isReady: () => unsynced(this.stores).length === 0,
+        missingGroups: () => Promise.resolve([]),
+      }),
+      controllerService(this.book, driver),
+      groupControllerService(this.#groups),
+      healthService(this.#health),
+    ];
+  }
+
+  async #startDiagnostics(): Promise<void> {
+    const { log, options } = this.#parts;
+    const address = parseAddress(options.metricsAddress);
+    if (address === 'off') return;
+    if (address === undefined) {
+      const message = `--metrics-address is ${options.metricsAddress}: write :8080, or 0 for none`;
+      throw new OperationError('InvalidConfiguration', message);
+    }
+    const port = await this.#diagnostics.start(address);
+    log({ level: 'info', message: `serving metrics on port ${port}`, port });
+  }
+
+  #trouble(what: string, error: Error, waitMs: number): void {
+    if (this.#stopping.signal.aborted) return;
+    this.metrics.troubled(what);
+    this.#parts.log({ level: 'warn', message: error.message, what, waitMs });
+  }
+
+  #logCall(event: CallEvent): void {
+    this.metrics.called(event);
+    const level = event.code === 'OK' ? 'info' : 'warn';
+    this.#parts.log({ ...event, level, message: event.message ?? event.method });
+  }
+}
+
+/** For who waits for something that may never come. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+    if (signal.aborted) resolve();
+  });
+}

@@ -1,0 +1,108 @@
+import type { LogicalVolume } from '../api/objects/logical-volume.ts';
+import { decideOrphan, type OrphanDecision, type Owners } from '../core/cluster/orphans.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { apiVersionOf, type Kind } from '../kube/kind.ts';
+import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
+import type { Cluster, Duty } from './duty.ts';
+import { Since, sweep } from './orphans-sweep.ts';
+
+/** How often everything is looked at, and how long a volume must have been nobody's. */
+export const orphanTimes = { everyMs: 60_000, graceMs: 300_000 } as const;
+
+type Found = { readonly volume: LogicalVolume; readonly decision: Orphan };
+type Orphan = Exclude<OrphanDecision, { readonly kind: 'leave' }>;
+
+/** Finds volumes that nobody has. They are told of; removed is only what nobody can ever have had. */
+export class Orphans implements Duty {
+  readonly #cluster: Cluster;
+  readonly #kind: Kind<LogicalVolume>;
+  readonly #since = new Since();
+  #told = new Set<string>();
+  #found: readonly Found[] = [];
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    this.#kind = logicalVolumeKind(cluster.names.domain);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return sweep(this.#cluster, orphanTimes.everyMs, (stop) => this.#look(stop), signal);
+  }
+
+  /** How many there are, by reason. */
+  figures(): readonly { readonly reason: string; readonly count: number }[] {
+    const reasons = ['claim-gone', 'no-persistent-volume', 'never-published'] as const;
+    return reasons.map((reason) => ({
+      reason,
+      count: this.#found.filter(({ decision }) => decision.reason === reason).length,
+    }));
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { stores, clock } = this.#cluster;
+    const owners = this.#owners();
+    const found: Found[] = [];
+    for (const volume of stores.logicalVolumes.values()) {
+      const decision = decideOrphan(volume, owners);
+      if (decision.kind !== 'leave') found.push({ volume, decision });
+    }
+    const uids = found.map(({ volume }) => volume.metadata.uid);
+    const ages = this.#since.seen(uids, clock.nowMs());
+    const isOld = ({ volume }: Found) =>
+      (ages.get(volume.metadata.uid) ?? 0) >= orphanTimes.graceMs;
+    this.#found = found.filter(isOld);
+    this.#told = new Set([...this.#told].filter((uid) => uids.includes(uid)));
+    for (const { volume, decision } of this.#found) {
+      if (signal.aborted) return;
+      this.#tell(volume, decision);
+      if (decision.kind === 'remove') await this.#remove(volume, signal);
+    }
+  }
+
+  #owners(): Owners {
+    const { stores, names } = this.#cluster;
+    const volumes = [...stores.volumes.values()];
+    const ours = volumes.filter(({ spec }) => spec.csi?.driver === names.driver);
+    return {
+      claims: new Set([...stores.claims.values()].map(({ metadata }) => metadata.uid)),
+      handles: new Set(ours.map(({ spec }) => spec.csi?.volumeHandle ?? '')),
+      volumes: new Set(volumes.map(({ metadata }) => metadata.name)),
+    };
+  }
+
+  #tell({ metadata }: LogicalVolume, { kind, message }: Orphan): void {
+    const { recorder, log } = this.#cluster;
+    const { uid, name } = metadata;
+    if (this.#told.has(uid)) return;
+    this.#told.add(uid);
+    const about = { apiVersion: apiVersionOf(this.#kind), kind: 'LogicalVolume', name, uid };
+    const reason = kind === 'remove' ? 'OrphanRemoved' : 'OrphanedVolume';
+    recorder.event(about, { type: 'Warning', reason, message });
+    log({ level: 'warn', message, volume: uid });
+  }
+
+  /** What the stores say is asked of the server itself, and only the object as it is now is deleted. */
+  async #remove(known: LogicalVolume, signal: AbortSignal): Promise<void> {
+    const { client, stores } = this.#cluster;
+    const { name, uid } = known.metadata;
+    const volume = await client.find(this.#kind, { name }, { signal });
+    if (volume === undefined || volume.metadata.uid !== uid) return;
+    const isPublished =
+      (await client.find(persistentVolumeKind, { name }, { signal })) !== undefined;
+    const claims = await client.list(claimKind, {}, { kind: 'newest' }, { signal });
+    const owners: Owners = {
+      claims: new Set(claims.items.map(({ metadata }) => metadata.uid)),
+      handles: this.#owners().handles,
+      volumes: new Set(isPublished ? [name] : []),
+    };
+    stores.logicalVolumes.putOwn(volume);
+    if (decideOrphan(volume, owners).kind !== 'remove') return;
+    const { resourceVersion } = volume.metadata;
+    try {
+      await client.delete(this.#kind, { name }, { uid, resourceVersion, signal });
+    } catch (error) {
+      // Somebody wrote to it meanwhile, perhaps to publish it.
+      if (!isKubeError(error, 'Conflict')) throw error;
+    }
+  }
+}
