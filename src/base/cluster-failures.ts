@@ -7,7 +7,7 @@ export const clusterFailures = {
     'FAILED_PRECONDITION',
     'after-change',
     'administrator',
-    'Create the StorageClass, or make a new claim that names an existing one.',
+    'Create it, or make a new claim that names an existing one.',
   ),
   ClaimUnsupported: row(
     'INVALID_ARGUMENT',

@@ -10,6 +10,8 @@ import {
   selectedNode,
 } from './provisioning-scene.ts';
 
+const attributesClasses = '/apis/storage.k8s.io/v1/volumeattributesclasses';
+
 /** Why a claim is pending, and what to do: the text of the event that `kubectl describe` shows. */
 type Row = {
   readonly cause: string;
@@ -25,7 +27,7 @@ const rows: readonly Row[] = [
   {
     cause: 'class missing',
     spec: { storageClassName: 'gone' },
-    text: 'StorageClassMissing: there is no StorageClass gone. Remedy: Create the StorageClass, or make a new claim that names an existing one.',
+    text: 'StorageClassMissing: there is no StorageClass gone. Remedy: Create it, or make a new claim that names an existing one.',
   },
   {
     cause: 'wrong class parameters',
@@ -101,6 +103,20 @@ const rows: readonly Row[] = [
     spec: { storageClassName: 'zfs' },
     prepare: (at) => at.storageClass('zfs', { parameters: { fsType: 'zfs' } }),
     text: 'UnknownFileSystem: StorageClass zfs asks for "zfs", which is none of ext4, xfs and btrfs. Remedy: Use ext4, xfs or btrfs.',
+  },
+  {
+    cause: 'attributes that cannot be set',
+    spec: { volumeAttributesClassName: 'gold' },
+    prepare: ({ api }) => {
+      const metadata = { name: 'gold' };
+      api.put(attributesClasses, { metadata, driverName: 'topolvm.io', parameters: { iops: '1' } });
+    },
+    text: 'AttributesUnsupported: the VolumeAttributesClass gold has the parameter iops, and topolvm.io can change none. Remedy: Name a VolumeAttributesClass of this driver without parameters, or none.',
+  },
+  {
+    cause: 'attributes of a class that is not there',
+    spec: { volumeAttributesClassName: 'gold' },
+    text: 'StorageClassMissing: there is no VolumeAttributesClass gold. Remedy: Create it, or make a new claim that names an existing one.',
   },
   {
     cause: 'the driver is not on the node',

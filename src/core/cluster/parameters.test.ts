@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { checkAttributes, readParameters } from './parameters.ts';
+import { readParameters } from './parameters.ts';
 
 const names = { domain: 'topolvm.io', driver: 'topolvm.io' };
 const metadata = { name: 'fast', uid: 'u', resourceVersion: '1' };
@@ -40,31 +40,5 @@ test('every key for secrets is known, and none beside them', () => {
     assert.deepEqual('secretKeys' in said && said.secretKeys, [key, `${key}space`]);
     const wrong = read({ [`${key}s`]: 'x' });
     assert.equal('code' in wrong && wrong.code, 'InvalidConfiguration');
-  }
-});
-
-test('a class of attributes is accepted only if it asks for nothing', () => {
-  const gold = { metadata: { ...metadata, name: 'gold' }, driverName: names.driver };
-  assert.equal(checkAttributes('gold', gold, names), undefined);
-  const rows = [
-    [undefined, 'StorageClassMissing', 'there is no VolumeAttributesClass gold'],
-    [
-      { ...gold, driverName: 'other.io' },
-      ...[
-        'InvalidConfiguration',
-        'VolumeAttributesClass gold is for other.io, and the volume for topolvm.io',
-      ],
-    ],
-    [
-      { ...gold, parameters: { iops: '1' } },
-      ...[
-        'InvalidConfiguration',
-        'VolumeAttributesClass gold sets iops, and volumes have nothing that can be set',
-      ],
-    ],
-  ] as const;
-  for (const [attributes, code, message] of rows) {
-    const refusal = checkAttributes('gold', attributes, names);
-    assert.deepEqual([refusal?.code, refusal?.message], [code, message]);
   }
 });

@@ -1,4 +1,4 @@
-import type { StorageClass, VolumeAttributesClass } from '../../api/objects/storage.ts';
+import type { StorageClass } from '../../api/objects/storage.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
 import { show, showList } from '../../base/show.ts';
 import { fileSystems, isFsType } from '../publication/file-systems.ts';
@@ -71,23 +71,4 @@ function isKnown(key: string): boolean {
 /** The key without prefix is from before CSI, and was taken in any letter case. */
 function isFsTypeKey(key: string): boolean {
   return key === `${reserved}fstype` || key.toLowerCase() === 'fstype';
-}
-
-/** A claim may name a class of attributes that can change. We have none that could. */
-export function checkAttributes(
-  name: string,
-  attributes: VolumeAttributesClass | undefined,
-  names: ClusterNames,
-): Blocked | undefined {
-  if (attributes === undefined) {
-    return blocked('StorageClassMissing', `there is no VolumeAttributesClass ${name}`);
-  }
-  if (attributes.driverName !== names.driver) {
-    const message = `VolumeAttributesClass ${name} is for ${attributes.driverName}`;
-    return blocked('InvalidConfiguration', `${message}, and the volume for ${names.driver}`);
-  }
-  const keys = Object.keys(attributes.parameters ?? {});
-  if (keys.length === 0) return undefined;
-  const message = `VolumeAttributesClass ${name} sets ${showList(keys)}`;
-  return blocked('InvalidConfiguration', `${message}, and volumes have nothing that can be set`);
 }

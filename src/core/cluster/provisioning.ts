@@ -9,8 +9,9 @@ import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import type { Access, SizeRange } from '../volume-size.ts';
 import type { ClaimMark } from './logical-volume.ts';
+import { attributesRefusal } from './modify.ts';
 import type { ClusterNames } from './names.ts';
-import { type ClassParameters, checkAttributes, readParameters } from './parameters.ts';
+import { type ClassParameters, readParameters } from './parameters.ts';
 import { type FoundSource, modeOf, type Source, sourceFor, wantedSource } from './sources.ts';
 import { type NodesView, placeClaim, selectedNode } from './topology.ts';
 
@@ -140,8 +141,10 @@ function checkClaim({ claim, attributes, names }: ClaimView): Blocked | undefine
   if (others.length > 0) {
     return blocked('AccessUnsupported', `the claim asks for ${showList(others)}`);
   }
-  const attributesName = spec.volumeAttributesClassName ?? '';
-  return attributesName === '' ? undefined : checkAttributes(attributesName, attributes, names);
+  const wanted = spec.volumeAttributesClassName ?? '';
+  if (wanted === '') return undefined;
+  if (attributes !== undefined) return attributesRefusal(attributes, names.driver);
+  return blocked('StorageClassMissing', `there is no VolumeAttributesClass ${wanted}`);
 }
 
 function orderOf(
