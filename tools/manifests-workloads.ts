@@ -1,3 +1,4 @@
+import { limits } from '../src/base/limits.ts';
 import {
   diagnosticsPort,
   labelsOf,
@@ -93,7 +94,7 @@ function daemonSet(settings: Settings, { account, args }: Process): Manifest {
           tolerations: [{ operator: 'Exists' }],
           // lvm, mkfs and mount run in the namespaces of the host's first process.
           hostPID: true,
-          terminationGracePeriodSeconds: 60,
+          terminationGracePeriodSeconds: graceSeconds,
           containers: [
             {
               name: names.agent,
@@ -114,6 +115,9 @@ function daemonSet(settings: Settings, { account, args }: Process): Manifest {
     },
   };
 }
+
+/** A command that changes something is never killed: what is under way at the end may take its time. */
+const graceSeconds = limits.changeTimeoutMs / 1000 + 30;
 
 /** Mounts happen on the host and are seen in here; none is made in here. */
 function agentMounts(kubeletRoot: string) {
@@ -179,7 +183,8 @@ function environment({ useLegacy }: Settings) {
 }
 
 const probes = {
-  startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: 60 },
+  // At a start commands of an earlier life are waited for.
+  startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: graceSeconds },
   livenessProbe: { ...probe('/healthz'), periodSeconds: 20, timeoutSeconds: 5 },
   readinessProbe: { ...probe('/readyz'), periodSeconds: 10, timeoutSeconds: 5 },
 };

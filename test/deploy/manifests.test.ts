@@ -5,6 +5,7 @@ import test from 'node:test';
 import { loadAll } from 'js-yaml';
 import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
+import { limits } from '../../src/base/limits.ts';
 import { readRelease } from '../../tools/manifests.ts';
 
 /** The manifests in the tree as text: what a person would apply. */
@@ -16,6 +17,7 @@ type Container = {
   readonly name: string;
   readonly image: string;
   readonly args: readonly string[];
+  readonly startupProbe: { readonly periodSeconds: number; readonly failureThreshold: number };
   readonly env: readonly { readonly name: string }[];
   readonly resources: {
     readonly requests?: Labels;
@@ -40,6 +42,7 @@ type Any = {
       readonly spec: {
         readonly serviceAccountName: string;
         readonly hostPID?: boolean;
+        readonly terminationGracePeriodSeconds?: number;
         readonly securityContext?: Readonly<Record<string, unknown>>;
         readonly containers: readonly Container[];
         readonly volumes: readonly { readonly name: string }[];
@@ -152,6 +155,18 @@ test('no limit is under 96Mi, and an agent has none: lvm is counted as part of i
       assert.equal(limit === undefined, kind === 'DaemonSet');
       if (limit !== undefined) assert.ok(Number(parseQuantity(limit)) >= 96 * 2 ** 20);
       assert.ok(resources.requests?.['memory'] !== undefined);
+    }
+  }
+});
+
+test('an agent is given time to end what it began: a killed lvm leaves volumes suspended', () => {
+  for (const { kind, spec } of pods) {
+    if (kind !== 'DaemonSet') continue;
+    const { terminationGracePeriodSeconds = 0, containers } = spec.template.spec;
+    assert.ok(terminationGracePeriodSeconds * 1000 > limits.changeTimeoutMs);
+    for (const { startupProbe } of containers) {
+      const { periodSeconds, failureThreshold } = startupProbe;
+      assert.ok(periodSeconds * failureThreshold * 1000 > limits.changeTimeoutMs);
     }
   }
 });
