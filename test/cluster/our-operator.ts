@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../../src/api/objects/metadata.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { Election, type Leadership } from '../../src/kube/election.ts';
@@ -25,6 +24,7 @@ import { Resizer } from '../../src/operator/resizer.ts';
 import { LogicalVolumeGroups } from '../../src/operator/snapshot-groups.ts';
 import { snapshotter } from '../../src/operator/snapshotter.ts';
 import { snapshotKinds } from '../../src/operator/snapshotter-kinds.ts';
+import { orphans } from './orphans.ts';
 import { driver, namespace, type OperatorProgram, type Surroundings } from './programs.ts';
 
 const names = { domain: driver, driver };
@@ -48,7 +48,7 @@ export const ourOperator: OperatorProgram = (around) => ({
       const common = { client: fenced, names, stores, clock, wall, mayChange: leadership.fence };
       const book = new LogicalVolumeBook(common);
       const groups = new LogicalVolumeGroups({
-        ...{ book, newId: randomUUID, mayChange: leadership.fence },
+        ...{ book, newId: () => `${self}-${chance()}`, mayChange: leadership.fence },
       });
       const recorder = {
         event: (about: object, what: { readonly message: string }) =>
@@ -69,6 +69,7 @@ function dutiesOf(cluster: Cluster, kinds: ReturnType<typeof snapshotKinds>): re
     ...[new Provisioner(cluster), new Reclaimer(cluster), new Guards(cluster)],
     snapshotter(cluster, kinds),
     ...[new Resizer(cluster), new Modifier(cluster), new VolumeHealth(cluster)],
+    orphans(cluster),
   ];
 }
 

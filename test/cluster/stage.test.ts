@@ -64,6 +64,20 @@ test('trap 7: a full node sends the claim to another one', async () => {
   await assertSound(stage, 90_000);
 });
 
+test('trap 3: an operator that dies anywhere leaves no volume behind a claim that goes', async () => {
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const stage = await cluster({ seed });
+    stage.claim('data', { size: '300Mi' });
+    stage.pod('p', 'data');
+    await stage.advance(seed * 60);
+    stage.killOperator('o1');
+    stage.pods.delete('p');
+    stage.deleteClaim('data');
+    await assertSound(stage, 180_000);
+    assert.deepEqual(stage.admin.logicalVolumes, [], `SEED=${seed}`);
+  }
+});
+
 test('an agent that dies, or a node that loses power, goes on where it was', async () => {
   for (let seed = 1; seed <= 8; seed += 1) {
     const stage = await cluster({ seed });
