@@ -3,7 +3,7 @@ import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import type { PersistentVolume } from '../../src/api/objects/persistent-volume.ts';
 import { unpublishedAnnotation } from '../../src/core/cluster/names.ts';
 import { sizeAt } from '../kube/fake-api-rules.ts';
-import { virtualBytes } from '../world/model.ts';
+import { cowSnapshotsOf, type Lv, virtualBytes } from '../world/model.ts';
 import { pendingReason } from './audit-pending.ts';
 import { auditPods } from './audit-pods.ts';
 import { driver } from './programs.ts';
@@ -48,7 +48,9 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   const findings: string[] = [];
   const machine = stage.machines.get(object.spec.nodeName);
   const lv = machine === undefined ? undefined : volumesOn(machine).find((one) => one.name === uid);
-  if (deletionTimestamp !== undefined) findings.push(`the LogicalVolume ${name} does not go`);
+  if (deletionTimestamp !== undefined && !isOrigin(lv)) {
+    findings.push(`the LogicalVolume ${name} does not go`);
+  }
   if (lv === undefined) findings.push(`the LogicalVolume ${name} has no LV: it is lost`);
   const told = sizeAt(object, 'status.currentSize');
   if (object.status?.volumeID !== uid) findings.push(`the LogicalVolume ${name} was never made`);
@@ -67,6 +69,11 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   return findings;
 }
 
+/** A thick volume stays for its snapshots: they would be lost with it. */
+function isOrigin(lv: Lv | undefined): boolean {
+  return lv !== undefined && cowSnapshotsOf(lv).length > 0;
+}
+
 function auditVolume(stage: ClusterStage, volume: PersistentVolume): readonly string[] {
   const { name, deletionTimestamp } = volume.metadata;
   const { csi, persistentVolumeReclaimPolicy: policy, claimRef } = volume.spec;
@@ -78,10 +85,14 @@ function auditVolume(stage: ClusterStage, volume: PersistentVolume): readonly st
   const claim = stage.admin.claim(claimRef?.name ?? '', claimRef?.namespace);
   const isClaimed = claim !== undefined && claim.metadata.uid === claimRef?.uid;
   const size = sizeAt(volume, 'spec.capacity.storage');
+  const lvs = [...stage.machines.values()].flatMap(volumesOn);
+  const lv = lvs.find((one) => one.name === csi.volumeHandle);
   return [
     ...(deletionTimestamp === undefined ? [] : [`the volume ${name} does not go`]),
     ...(record === undefined ? [`the volume ${name} has no LogicalVolume: it is lost`] : []),
-    ...(phase === 'Released' && policy === 'Delete' ? [`the volume ${name} is not reclaimed`] : []),
+    ...(phase === 'Released' && policy === 'Delete' && !isOrigin(lv)
+      ? [`the volume ${name} is not reclaimed`]
+      : []),
     ...(isClaimed && phase !== 'Bound' ? [`the volume ${name} is ${phase} with a claim`] : []),
     ...(record !== undefined && size > sizeAt(record, 'status.currentSize')
       ? [`the volume ${name} promises ${size} bytes`]

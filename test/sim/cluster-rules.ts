@@ -40,7 +40,9 @@ export class ClusterRules {
 
   /** A pod writes to its volume. */
   write(claim: string, at: number, mib: number): void {
-    const pod = this.#stage.pods.all.find((one) => one.isRunning && one.claims.includes(claim));
+    const pod = this.#stage.pods.all.find(
+      (one) => one.isRunning && !one.isDeleting && one.claims.includes(claim),
+    );
     const machine = this.#stage.machines.get(pod?.node ?? '');
     const shown = pod?.shown.get(claim);
     if (pod === undefined || machine === undefined || shown === undefined || !machine.isUp) return;

@@ -1,6 +1,6 @@
 import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
-import type { ObservedLv, Signatures } from '../observed.ts';
+import type { ObservedLv, ObservedVg, Signatures } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { pendingTag, readTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
@@ -30,6 +30,9 @@ export function planContent(
   if (isPending && !isMounted) {
     const isMade = done.isFormatted || isOurWork(fileSystem, fsType, volume);
     if (isMade) return restPublished;
+    if (isWorkForSource(fileSystem, fsType, volume)) {
+      return planExisting(fsType, volume, { fileSystem, isMounted });
+    }
     const mustZero = zeroFirst && showsOldBlocks(volume.lv) && !isZeroed(volume.lv);
     return mustZero
       ? planZeroing(volume, observed, { isForFormat: true })
@@ -46,6 +49,26 @@ export function planContent(
 function isOurWork(found: FoundFileSystem, fsType: FsType, { lv }: Publishable): boolean {
   if (found.kind !== 'found' || found.isUnfinished) return false;
   return found.type === fsType && found.uuid === fileSystemUuid(lv.uuid);
+}
+
+/**
+ * A copy that was taken after our mkfs on its source had come to its end, and before anybody had
+ * noted that: the mark came along with a file system that is whole.
+ */
+function isWorkForSource(found: FoundFileSystem, fsType: FsType, { vg, lv }: Publishable): boolean {
+  if (found.kind !== 'found' || found.isUnfinished || found.type !== fsType) return false;
+  const seen = new Set<ObservedLv>();
+  for (let from = sourceIn(vg, lv); from !== undefined && !seen.has(from); ) {
+    if (found.uuid === fileSystemUuid(from.uuid)) return true;
+    seen.add(from);
+    from = sourceIn(vg, from);
+  }
+  return false;
+}
+
+function sourceIn(vg: ObservedVg, { tags }: ObservedLv): ObservedLv | undefined {
+  const name = readTag(tags, 'source');
+  return vg.lvs.find((lv) => lv.name === name);
 }
 
 function planExisting(

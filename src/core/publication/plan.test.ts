@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { extents } from '../../../test/samples/observed.ts';
+import { extents, sampleLv } from '../../../test/samples/observed.ts';
 import {
   deviceOf,
   fileSystem,
@@ -68,6 +68,17 @@ type Row = readonly [
 
 const mounted = { here: [mountOf()], target: opened, fileSystem: used };
 const shown = { here: [nodeOf()], target: { ...directory, kind: 'device' } } as const;
+
+/** A copy of a snapshot of a volume, with the mark that nobody used it. */
+function pendingCopy(given: Partial<ObservedPublication>): ObservedPublication {
+  const copy = volumeLv({ tags: [...pending.tags, tagOf('source', 's')] });
+  const lvs = [
+    sampleLv({ name: 'o', uuid: 'source-uuid' }),
+    sampleLv({ name: 's', uuid: 'snapshot-uuid', tags: [ownerTag, tagOf('source', 'o')] }),
+    copy,
+  ];
+  return seen(copy, { target: directory, probes: undefined, ...given }, { lvs });
+}
 
 const rows: readonly Row[] = [
   // A new volume, in the order things happen.
@@ -146,6 +157,18 @@ const rows: readonly Row[] = [
     wanted(),
     seen(pending, { fileSystem: ourFileSystem(), target: directory, probes: undefined }),
     'mount',
+  ],
+  [
+    'uses the file system that a copy took over from a source in its first moments',
+    wanted(),
+    pendingCopy({ fileSystem: fileSystem({ uuid: fileSystemUuid('source-uuid') }) }),
+    'mount',
+  ],
+  [
+    'and gives it a UUID of its own where the kernel asks for one',
+    as('btrfs'),
+    pendingCopy({ fileSystem: fileSystem({ type: 'btrfs', uuid: fileSystemUuid('source-uuid') }) }),
+    'renew-uuid',
   ],
   [
     'leaves a root alone that somebody closed',
