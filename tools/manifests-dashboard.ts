@@ -80,6 +80,21 @@ const panels: readonly Panel[] = [
     ...{ legend: '{{pod}}', unit: 's' },
   },
   {
+    title: 'Trouble with the API server',
+    expr: 'sum by (pod, what) (rate(quarry_cluster_trouble_total[5m]))',
+    ...{ legend: '{{pod}} {{what}}', unit: 'ops' },
+  },
+  {
+    title: 'Objects that the operator watches',
+    expr: 'max by (kind) (quarry_objects)',
+    ...{ legend: '{{kind}}', unit: 'short' },
+  },
+  {
+    title: 'Volumes that belong to nobody',
+    expr: 'max by (reason) (quarry_orphan_volumes)',
+    ...{ legend: '{{reason}}', unit: 'short' },
+  },
+  {
     title: 'Memory',
     expr: 'process_resident_memory_bytes{job=~".*/(lvms-operator|vg-manager)"}',
     ...{ legend: '{{pod}}', unit: 'bytes' },

@@ -87,6 +87,30 @@ export const alerts: readonly Alert[] = [
     summary: 'A process of Quarry was started four times within an hour.',
     description: 'The last words of {{ $labels.pod }} are in `kubectl logs --previous`.',
   },
+  {
+    alert: 'QuarryNobodyLeads',
+    expr: 'sum(quarry_leader) == 0 or absent(quarry_leader)',
+    ...{ for: '5m', severity: 'critical' },
+    summary: 'No operator leads.',
+    description:
+      'Claims get no volumes, and nothing grows or is deleted; what is mounted stays so. /readyz of the operator says what it waits for: often a lease that an old sidecar still holds.',
+  },
+  {
+    alert: 'QuarryApiServerTrouble',
+    expr: 'sum by (pod) (rate(quarry_cluster_trouble_total[15m])) > 0.2',
+    ...{ for: '15m', severity: 'warning' },
+    summary: 'Requests to the API server fail.',
+    description:
+      'The log of {{ $labels.pod }} says which. Forbidden means that a rule is missing: install the manifests of this version.',
+  },
+  {
+    alert: 'QuarryOrphans',
+    expr: 'sum by (reason) (quarry_orphan_volumes) > 0',
+    ...{ for: '1h', severity: 'warning' },
+    summary: 'Volumes take room that no claim and no PersistentVolume has.',
+    description:
+      'They are kept until somebody says otherwise: events on the LogicalVolumes name them, with what can be done. Reason: {{ $labels.reason }}.',
+  },
   ...poolAlerts('Data', 'topolvm_thinpool_data_percent'),
   ...poolAlerts('Metadata', 'topolvm_thinpool_metadata_percent'),
   {

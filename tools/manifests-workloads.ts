@@ -42,7 +42,7 @@ export function operatorDeployment(settings: Settings): Manifest {
               name: 'manager',
               image: settings.image,
               command: program,
-              args: operatorArguments(settings),
+              args: ['operator'],
               env: environment(settings),
               ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
               ...probes,
@@ -148,10 +148,6 @@ function agentVolumes({ kubeletRoot, domain, lvmdVolume }: Settings) {
     { name: 'lvmd', ...lvmdVolume },
     folder('state', '/var/lib/quarry'),
   ];
-}
-
-function operatorArguments(_settings: Settings): readonly string[] {
-  return ['operator'];
 }
 
 function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {

@@ -6,6 +6,7 @@ import { loadAll } from 'js-yaml';
 import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { limits } from '../../src/base/limits.ts';
+import { operatorArguments } from '../../src/operator/arguments.ts';
 import { readRelease } from '../../tools/manifests.ts';
 
 /** The manifests in the tree as text: what a person would apply. */
@@ -200,6 +201,24 @@ test('every account, role and binding leads somewhere', () => {
     }
     for (const { spec } of objects.filter(({ kind }) => /^(Deployment|DaemonSet)$/.test(kind))) {
       assert.ok(named('ServiceAccount').includes(spec.template.spec.serviceAccountName), file);
+    }
+  }
+});
+
+test('the operator is started with flags that it knows', () => {
+  const variables = {
+    ...{ namespace: '', useLegacy: '' },
+    ...{ kubeconfig: '', serviceHost: '', servicePort: '' },
+  };
+  for (const { spec } of pods.filter(({ kind }) => kind === 'Deployment')) {
+    for (const { args, volumeMounts } of spec.template.spec.containers) {
+      const [word, ...flags] = args;
+      assert.equal(word, 'operator');
+      const socket = operatorArguments(flags, variables)['csi-socket'];
+      assert.deepEqual(
+        volumeMounts.map(({ mountPath }) => mountPath),
+        [dirname(socket)],
+      );
     }
   }
 });

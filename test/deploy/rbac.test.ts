@@ -8,10 +8,7 @@ const domain = 'topolvm.io';
 
 /** What parts that are still being built will ask for. It goes out of here when it is seen. */
 const planned: { readonly [part in Part]: readonly string[] } = {
-  operator: [
-    ...['get', 'create', 'update'].map((verb) => `${verb} leases.coordination.k8s.io`),
-    ...['delete csistoragecapacities.storage.k8s.io', 'patch nodes'],
-  ],
+  operator: [],
   agent: [],
   snapshots: [],
 };

@@ -138,7 +138,7 @@ function kindOfType(type: string): AnyKind {
 
 function kindsOf(file: string, text: string, expression: string, method = ''): readonly AnyKind[] {
   const word = expression.replaceAll(/[.#]/g, '\\$&');
-  const alias = new RegExp(`(\\w+) as ${word}\\b|const ${word} = (\\w+Kind)\\(`).exec(text);
+  const alias = new RegExp(`(\\w+) as ${word}\\b|${word} = (\\w+Kind)\\(`).exec(text);
   const told = locals[file]?.[`${method} ${expression}`] ?? locals[file]?.[expression];
   const names = told ?? [alias?.[1] ?? alias?.[2] ?? expression];
   return names.map((name) => {
