@@ -9,6 +9,7 @@ import {
   type ClaimView,
   checkMade,
   claimUidOf,
+  classNameOf,
   decideClaim,
   type Hold,
   heldMs,
@@ -105,7 +106,7 @@ export class Provisioner implements Duty {
         if (type === 'deleted') return;
         const { name } = object.metadata;
         this.#told.delete(name);
-        this.#wake(({ spec }) => spec.storageClassName === name);
+        this.#wake((claim) => classNameOf(claim) === name);
       }),
       csiNodes.onChange(({ type, object }) => {
         const { name } = object.metadata;
@@ -296,8 +297,8 @@ export class Provisioner implements Duty {
     };
   }
 
-  #classOf({ spec }: PersistentVolumeClaim): StorageClass | undefined {
-    const name = spec.storageClassName ?? '';
+  #classOf(claim: PersistentVolumeClaim): StorageClass | undefined {
+    const name = classNameOf(claim);
     return name === '' ? undefined : this.#cluster.stores.classes.get({ name });
   }
 

@@ -3,7 +3,13 @@ import test from 'node:test';
 import type { Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import type { Json } from '../kube/fake-patch.ts';
-import { ClaimScene, fromClaim, fromSnapshot } from './provisioning-scene.ts';
+import {
+  ClaimScene,
+  fromClaim,
+  fromSnapshot,
+  refusal,
+  selectedNode,
+} from './provisioning-scene.ts';
 
 const cloneGuard = 'provisioner.storage.kubernetes.io/cloning-protection';
 const snapshotGuard = 'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection';
@@ -27,17 +33,32 @@ test('a clone is made on the node of its source, which is guarded until the clon
   assert.equal(at.claimNow('origin'), undefined);
 });
 
-test('a source on another node than the pod sends the pod there', async (t) => {
+test('a copy is made where its source is, whatever node the pod has: the pod follows', async (t) => {
+  const at = await ClaimScene.begin(t);
+  at.obedient();
+  await at.bound('origin');
+  const clone = at.claim('clone', fromClaim('origin'), { [selectedNode]: 'n2' });
+  await at.settle();
+  assert.equal(at.recordOf(clone)?.spec.nodeName, 'n1');
+  const spec = at.persistentVolume(clone)?.['spec'] as Json;
+  assert.match(JSON.stringify(spec['nodeAffinity']), /"n1"/);
+});
+
+test('a copy that finds no room is not sent from node to node', async (t) => {
   const at = await ClaimScene.begin(t);
   await at.bound('origin');
-  const clone = at.claim('clone', fromClaim('origin'), {
-    'volume.kubernetes.io/selected-node': 'n2',
-  });
+  const clone = at.claim('clone', fromClaim('origin'));
+  const name = `pvc-${clone.metadata.uid}`;
+  await at.settle();
+  at.say(name, { code: 8, message: refusal('ThinPoolFull', 'the pool has 1 MiB') });
+  await at.settle();
+  at.release(name);
   await at.settle();
   const annotations = at.claimNow('clone')?.metadata['annotations'] as Json;
-  assert.equal(annotations['volume.kubernetes.io/selected-node'], undefined);
-  assert.match(at.told('ProvisioningFailed').join(), /^SourceOnOtherNode: .* is on n1/);
-  assert.equal(at.recordOf(clone), undefined);
+  assert.equal(annotations[selectedNode], 'n1');
+  assert.match(at.told('ProvisioningFailed').join(), /^ThinPoolFull: the pool has 1 MiB/);
+  await at.pass(5_000);
+  assert.notEqual(at.recordOf(clone), undefined);
 });
 
 test('a source that goes before the copy began is not copied; one that was begun is finished', async (t) => {

@@ -102,7 +102,7 @@ test('claims of others, bound ones and those with a class of others get nothing'
   assert.deepEqual(at.events, []);
 });
 
-test('a claim with the old annotation, or that was migrated, is ours too', async (t) => {
+test('a claim with the old annotations, or that was migrated, is ours too', async (t) => {
   const at = await ClaimScene.begin(t);
   at.obedient();
   const none = { 'volume.kubernetes.io/storage-provisioner': undefined, [selectedNode]: 'n1' };
@@ -112,7 +112,13 @@ test('a claim with the old annotation, or that was migrated, is ours too', async
     { ...none, 'volume.beta.kubernetes.io/storage-provisioner': 'topolvm.io' },
   );
   const migrated = at.claim('b', {}, { ...none, 'pv.kubernetes.io/migrated-to': 'topolvm.io' });
+  const classed = at.claim(
+    'c',
+    { storageClassName: undefined },
+    { 'volume.beta.kubernetes.io/storage-class': 'now' },
+  );
   await at.settle();
+  assert.notEqual(at.persistentVolume(classed), undefined);
   assert.notEqual(at.persistentVolume(old), undefined);
   assert.notEqual(at.persistentVolume(migrated), undefined);
 });

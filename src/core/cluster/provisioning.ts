@@ -116,13 +116,20 @@ export function decideClaim(view: ClaimView): ClaimDecision {
   if (record !== undefined) {
     return { kind: 'create', order, nodes: [record.spec.nodeName], storageClass, parameters };
   }
-  const place = placeClaim(claim, storageClass, view.nodes, names);
+  const isCopy = source !== undefined;
+  const place = placeClaim({ claim, storageClass, isCopy, names }, view.nodes);
   if (place.kind !== 'nodes') return place;
   return { kind: 'create', order, nodes: place.nodes, storageClass, parameters };
 }
 
-function classMissing({ spec }: PersistentVolumeClaim): Blocked {
-  const name = spec.storageClassName ?? '';
+/** The annotation is from before claims had the field, and still counts. */
+export function classNameOf({ metadata, spec }: PersistentVolumeClaim): string {
+  const old = metadata.annotations?.['volume.beta.kubernetes.io/storage-class'];
+  return old ?? spec.storageClassName ?? '';
+}
+
+function classMissing(claim: PersistentVolumeClaim): Blocked {
+  const name = classNameOf(claim);
   const message =
     name === '' ? 'the claim names no StorageClass' : `there is no StorageClass ${name}`;
   return blocked('StorageClassMissing', message);
@@ -205,9 +212,10 @@ export function isWorthTelling(code: FailureCode): boolean {
   return !ours.includes(code);
 }
 
-/** Another node may do, and there is a scheduler to choose it. */
+/** Another node may do, and there is a scheduler to choose it. For a copy no other will. */
 export function mayMove(code: FailureCode, claim: PersistentVolumeClaim): boolean {
-  return failures[code].grpc === 'RESOURCE_EXHAUSTED' && selectedNode(claim) !== undefined;
+  if (failures[code].grpc !== 'RESOURCE_EXHAUSTED') return false;
+  return selectedNode(claim) !== undefined && wantedSource(claim).kind === 'none';
 }
 
 /** A claim that waits because asking again would be in vain. */

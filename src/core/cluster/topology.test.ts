@@ -38,21 +38,25 @@ function nodes(zones: Readonly<Record<string, string>>): NodesView {
   };
 }
 
+function place(one: ReturnType<typeof claim>, view: NodesView, of: StorageClass, isCopy = false) {
+  return placeClaim({ claim: one, storageClass: of, isCopy, names }, view);
+}
+
 const zone = (...values: string[]) => [{ matchLabelExpressions: [{ key: 'zone', values }] }];
 
 test('the selected node is the only one that is asked for', () => {
   const view = nodes({ n1: 'a', n2: 'b' });
-  const place = placeClaim(claim('data', 'n2'), storageClass(), view, names);
-  assert.deepEqual(place, { kind: 'nodes', nodes: ['n2'] });
+  const found = place(claim('data', 'n2'), view, storageClass());
+  assert.deepEqual(found, { kind: 'nodes', nodes: ['n2'] });
 });
 
 test('a selected node that is not allowed, not registered, not labelled or not there', () => {
   const view = nodes({ n1: 'a', n2: '-', n3: '?' });
   const answer = (selected: string) => {
-    const place = placeClaim(claim('data', selected), storageClass(zone('b')), view, names);
-    return place.kind === 'reschedule'
-      ? ['reschedule', place.because.code, place.because.message]
-      : Object.values(place);
+    const found = place(claim('data', selected), view, storageClass(zone('b')));
+    return found.kind === 'reschedule'
+      ? ['reschedule', found.because.code, found.because.message]
+      : Object.values(found);
   };
   const rows = [
     [
@@ -69,9 +73,9 @@ test('a selected node that is not allowed, not registered, not labelled or not t
 });
 
 test('without a pod any node will do, if one has the driver', () => {
-  const place = placeClaim(claim('data'), storageClass(), nodes({ n1: 'a', n2: '-' }), names);
-  assert.deepEqual(place, { kind: 'nodes', nodes: undefined });
-  const none = placeClaim(claim('data'), storageClass(), nodes({ n1: '-', n2: '?' }), names);
+  const found = place(claim('data'), nodes({ n1: 'a', n2: '-' }), storageClass());
+  assert.deepEqual(found, { kind: 'nodes', nodes: undefined });
+  const none = place(claim('data'), nodes({ n1: '-', n2: '?' }), storageClass());
   assert.equal(none.kind === 'blocked' && none.code, 'DriverNotOnNode');
 });
 
@@ -86,18 +90,26 @@ test('allowed topologies are alternatives of conditions that hold together', () 
     },
     ...zone('c'),
   ];
-  const place = placeClaim(claim('data'), storageClass(both), view, names);
-  assert.deepEqual(place.kind === 'nodes' && place.nodes?.toSorted(), ['n1', 'n3']);
-  const none = placeClaim(claim('data'), storageClass(zone('z')), view, names);
+  const found = place(claim('data'), view, storageClass(both));
+  assert.deepEqual(found.kind === 'nodes' && found.nodes?.toSorted(), ['n1', 'n3']);
+  const none = place(claim('data'), view, storageClass(zone('z')));
   assert.equal(none.kind === 'blocked' && none.message.endsWith('any of 4 nodes'), true);
 });
 
 test('claims of a StatefulSet begin at one node after the other', () => {
   const view = nodes({ n1: 'a', n2: 'a', n3: 'a' });
   const first = [0, 1, 2, 3].map((ordinal) => {
-    const place = placeClaim(claim(`data-db-${ordinal}`), storageClass(zone('a')), view, names);
-    return place.kind === 'nodes' ? place.nodes?.[0] : undefined;
+    const found = place(claim(`data-db-${ordinal}`), view, storageClass(zone('a')));
+    return found.kind === 'nodes' ? found.nodes?.[0] : undefined;
   });
   assert.equal(new Set(first.slice(0, 3)).size, 3);
   assert.equal(first[3], first[0]);
+});
+
+test('a copy is not bound to the node of the pod, but to what the class allows', () => {
+  const view = nodes({ n1: 'a', n2: 'b' });
+  const anywhere = place(claim('data', 'n2'), view, storageClass(), true);
+  assert.deepEqual(anywhere, { kind: 'nodes', nodes: undefined });
+  const narrowed = place(claim('data', 'n2'), view, storageClass(zone('a')), true);
+  assert.deepEqual(narrowed, { kind: 'nodes', nodes: ['n1'] });
 });

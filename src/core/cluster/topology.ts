@@ -24,15 +24,21 @@ export function selectedNode(claim: PersistentVolumeClaim): string | undefined {
   return name === '' ? undefined : name;
 }
 
+export type PlaceQuestion = {
+  readonly claim: PersistentVolumeClaim;
+  readonly storageClass: StorageClass;
+  /** A copy is where its source is: the pod follows it, by the affinity of its volume. */
+  readonly isCopy: boolean;
+  readonly names: ClusterNames;
+};
+
 /** A volume is on one node: the one that the scheduler chose, or any that the class allows. */
-export function placeClaim(
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass,
-  nodes: NodesView,
-  names: ClusterNames,
-): Placement {
+export function placeClaim(question: PlaceQuestion, nodes: NodesView): Placement {
+  const { claim, storageClass, names, isCopy } = question;
   const chosen = selectedNode(claim);
-  if (chosen !== undefined) return placeOnSelected(chosen, storageClass, nodes, names);
+  if (chosen !== undefined && !isCopy) {
+    return placeOnSelected(chosen, storageClass, nodes, names);
+  }
   const known = [...nodes.all()]
     .map(({ metadata }) => metadata.name)
     .filter((name) => typeof segmentOf(name, nodes, names) === 'string')
