@@ -46,13 +46,6 @@ test('an administrator’s word on the Node gives its volumes up, and keeps the 
   assert.deepEqual(node(at)?.metadata['finalizers'], ['other.io/x']);
 });
 
-test('the same word may take the claims along', async (t) => {
-  const at = await twoNodes(t);
-  await leaving(at, { 'quarry.io/discard': 'claims' });
-  assert.equal(at.volume('pvc-a'), undefined);
-  assert.equal(claim(at), undefined);
-});
-
 test('any other word is none', async (t) => {
   const at = await twoNodes(t);
   await leaving(at, { 'quarry.io/discard': 'yes' });

@@ -1,11 +1,10 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { Node } from '../api/objects/storage.ts';
-import { idOf } from '../core/cluster/logical-volume.ts';
 import { clusterNames } from '../core/cluster/names.ts';
 import { decideNode, decideStranded } from '../core/cluster/nodes.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
-import { apiVersionOf, type Kind } from '../kube/kind.ts';
-import { claimKind, logicalVolumeKind, nodeKind } from '../kube/kinds.ts';
+import { apiVersionOf } from '../kube/kind.ts';
+import { logicalVolumeKind, nodeKind } from '../kube/kinds.ts';
 import { type Patch, pointer } from '../kube/patch.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
@@ -18,11 +17,9 @@ export const strandedMs = 60_000;
 /** Nodes that leave. What they hold is kept, until an administrator says otherwise. */
 export class NodeRemoval implements Duty {
   readonly #cluster: Cluster;
-  readonly #kind: Kind<LogicalVolume>;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
-    this.#kind = logicalVolumeKind(cluster.names.domain);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -56,10 +53,7 @@ export class NodeRemoval implements Duty {
       case 'leave':
         return undefined;
       case 'discard':
-        for (const volume of decision.volumes) {
-          if (decision.withClaims) await this.#deleteClaim(volume, signal);
-          await this.#discard(volume, signal);
-        }
+        for (const volume of decision.volumes) await this.#discard(volume, signal);
         return { afterMs: 1_000 };
       case 'release':
         if (decision.message !== undefined) {
@@ -85,57 +79,45 @@ export class NodeRemoval implements Duty {
 
   async #stranded(signal: AbortSignal): Promise<void> {
     const { stores, names, recorder, client } = this.#cluster;
+    const kind = logicalVolumeKind(names.domain);
     for (const volume of stores.logicalVolumes.values()) {
       if (signal.aborted) return;
       const { nodeName } = volume.spec;
       const decision = decideStranded(volume, stores.nodes.get({ name: nodeName }), names);
       if (decision.kind === 'leave') continue;
       const { name, uid } = volume.metadata;
-      const about = { apiVersion: apiVersionOf(this.#kind), kind: 'LogicalVolume', name, uid };
+      const about = { apiVersion: apiVersionOf(kind), kind: 'LogicalVolume', name, uid };
       if (decision.kind === 'tell') {
         const { message } = decision;
         recorder.event(about, { type: 'Warning', reason: 'NodeGone', message });
         continue;
       }
-      const node = await client.find(nodeKind, { name: nodeName }, { signal });
-      if (node === undefined) await this.#discard(volume, signal);
+      const isIt = { fieldSelector: `metadata.name=${nodeName}` };
+      const { items } = await client.list(nodeKind, isIt, { kind: 'newest' }, { signal });
+      if (items.length === 0) await this.#discard(volume, signal);
     }
   }
 
   /** The object goes without its node being asked: an administrator said that the data may go. */
   async #discard(volume: LogicalVolume, signal: AbortSignal): Promise<void> {
     const { client, names, log } = this.#cluster;
+    const kind = logicalVolumeKind(names.domain);
     const { name, uid } = volume.metadata;
     const { volumeFinalizer, pendingDeletionAnnotation } = clusterNames(names);
     try {
-      await client.delete(this.#kind, { name }, { uid, signal });
-      const going = await client.find(this.#kind, { name }, { signal });
+      await client.delete(kind, { name }, { uid, signal });
+      const going = await client.find(kind, { name }, { signal });
       if (going === undefined || going.metadata.uid !== uid) return;
       const off = guardOff(going, volumeFinalizer);
       if (off === undefined) return;
       // An agent that comes back meanwhile leaves the LV alone.
       const mark = markOn(going, pendingDeletionAnnotation);
-      await client.patch(this.#kind, { name }, mark, { signal });
-      await client.patch(this.#kind, { name }, off, { signal });
+      await client.patch(kind, { name }, mark, { signal });
+      await client.patch(kind, { name }, off, { signal });
     } catch (error) {
       if (!isKubeError(error, 'Conflict') && !isKubeError(error, 'NotFound')) throw error;
     }
     log({ level: 'warn', message: `${name} is given up, as an administrator said`, volume: uid });
-  }
-
-  async #deleteClaim(volume: LogicalVolume, signal: AbortSignal): Promise<void> {
-    const { client, stores, names } = this.#cluster;
-    const handle = idOf(volume);
-    for (const { spec } of stores.volumes.values()) {
-      if (spec.csi?.driver !== names.driver || spec.csi.volumeHandle !== handle) continue;
-      const { namespace, name, uid } = spec.claimRef ?? {};
-      if (name === undefined || uid === undefined) continue;
-      try {
-        await client.delete(claimKind, { namespace, name }, { uid, signal });
-      } catch (error) {
-        if (!isKubeError(error, 'Conflict')) throw error;
-      }
-    }
   }
 
   #volumesOn(node: string): readonly LogicalVolume[] {

@@ -1,7 +1,7 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import { decideOrphan, type OrphanDecision, type Owners } from '../core/cluster/orphans.ts';
 import { isKubeError } from '../kube/errors.ts';
-import { apiVersionOf, type Kind } from '../kube/kind.ts';
+import { apiVersionOf } from '../kube/kind.ts';
 import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { Since, sweep } from './orphans-sweep.ts';
@@ -15,14 +15,12 @@ type Orphan = Exclude<OrphanDecision, { readonly kind: 'leave' }>;
 /** Finds volumes that nobody has. They are told of; removed is only what nobody can ever have had. */
 export class Orphans implements Duty {
   readonly #cluster: Cluster;
-  readonly #kind: Kind<LogicalVolume>;
   readonly #since = new Since();
   #told = new Set<string>();
   #found: readonly Found[] = [];
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
-    this.#kind = logicalVolumeKind(cluster.names.domain);
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -70,22 +68,25 @@ export class Orphans implements Duty {
     };
   }
 
-  #tell({ metadata }: LogicalVolume, { kind, message }: Orphan): void {
-    const { recorder, log } = this.#cluster;
+  #tell({ metadata }: LogicalVolume, orphan: Orphan): void {
+    const { recorder, log, names } = this.#cluster;
+    const { message } = orphan;
+    const kind = logicalVolumeKind(names.domain);
     const { uid, name } = metadata;
     if (this.#told.has(uid)) return;
     this.#told.add(uid);
-    const about = { apiVersion: apiVersionOf(this.#kind), kind: 'LogicalVolume', name, uid };
-    const reason = kind === 'remove' ? 'OrphanRemoved' : 'OrphanedVolume';
+    const about = { apiVersion: apiVersionOf(kind), kind: 'LogicalVolume', name, uid };
+    const reason = orphan.kind === 'remove' ? 'OrphanRemoved' : 'OrphanedVolume';
     recorder.event(about, { type: 'Warning', reason, message });
     log({ level: 'warn', message, volume: uid });
   }
 
   /** What the stores say is asked of the server itself, and only the object as it is now is deleted. */
   async #remove(known: LogicalVolume, signal: AbortSignal): Promise<void> {
-    const { client, stores } = this.#cluster;
+    const { client, stores, names } = this.#cluster;
+    const kind = logicalVolumeKind(names.domain);
     const { name, uid } = known.metadata;
-    const volume = await client.find(this.#kind, { name }, { signal });
+    const volume = await client.find(kind, { name }, { signal });
     if (volume === undefined || volume.metadata.uid !== uid) return;
     const isPublished =
       (await client.find(persistentVolumeKind, { name }, { signal })) !== undefined;
@@ -99,7 +100,7 @@ export class Orphans implements Duty {
     if (decideOrphan(volume, owners).kind !== 'remove') return;
     const { resourceVersion } = volume.metadata;
     try {
-      await client.delete(this.#kind, { name }, { uid, resourceVersion, signal });
+      await client.delete(kind, { name }, { uid, resourceVersion, signal });
     } catch (error) {
       // Somebody wrote to it meanwhile, perhaps to publish it.
       if (!isKubeError(error, 'Conflict')) throw error;

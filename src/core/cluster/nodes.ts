@@ -4,8 +4,8 @@ import { showList } from '../../base/show.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 
 /**
- * An administrator's word that data may go. On a Node that is being deleted: `volumes` gives up its
- * volumes, `claims` the claims on them too. On a LogicalVolume whose Node is gone: `true`.
+ * An administrator's word that data may go: `volumes` on a Node that is being deleted, `true` on a
+ * LogicalVolume whose Node is gone. Claims are never deleted: that needs no help of ours.
  */
 export const discardAnnotation = 'quarry.io/discard';
 
@@ -13,11 +13,7 @@ export type NodeDecision =
   | { readonly kind: 'leave' }
   /** Nobody waits for us. What is on the node is kept: its objects stay, and so do its disks. */
   | { readonly kind: 'release'; readonly message: string | undefined }
-  | {
-      readonly kind: 'discard';
-      readonly volumes: readonly LogicalVolume[];
-      readonly withClaims: boolean;
-    };
+  | { readonly kind: 'discard'; readonly volumes: readonly LogicalVolume[] };
 
 /** How many names stand in a message. */
 const namesMax = 5;
@@ -33,9 +29,7 @@ export function decideNode(
   const isHeld = metadata.finalizers?.includes(nodeFinalizer) === true;
   if (metadata.deletionTimestamp === undefined || !isHeld) return { kind: 'leave' };
   const word = metadata.annotations?.[discardAnnotation];
-  if ((word === 'volumes' || word === 'claims') && volumes.length > 0) {
-    return { kind: 'discard', volumes, withClaims: word === 'claims' };
-  }
+  if (word === 'volumes' && volumes.length > 0) return { kind: 'discard', volumes };
   if (volumes.length === 0) return { kind: 'release', message: undefined };
   const some = volumes.slice(0, namesMax).map((volume) => volume.metadata.name);
   const more = volumes.length > namesMax ? [`${volumes.length - namesMax} more`] : [];
