@@ -41,6 +41,7 @@ async function serve(
       names: { domain: values.domain, driver: values['driver-name'] },
       ...{ namespace, host: values.host, version: environment.version },
       ...{ csiSocket: values['csi-socket'], metricsAddress: values['metrics-address'] },
+      isSnapshotController: values['snapshot-controller'],
     },
     log,
     {

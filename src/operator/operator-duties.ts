@@ -4,25 +4,31 @@ import { groupSnapshotter } from './group-snapshotter.ts';
 import { Guards } from './guards.ts';
 import { VolumeHealth } from './health.ts';
 import { runKinds } from './kind-watch.ts';
+import { Adoption } from './logical-volumes-adoption.ts';
 import { Modifier } from './modifier.ts';
 import { NodeRemoval } from './nodes.ts';
 import { DeadFinalizers } from './nodes-finalizers.ts';
 import { Provisioner } from './provisioner.ts';
 import { Reclaimer } from './reclaimer.ts';
 import { Resizer } from './resizer.ts';
+import { type SnapshotControllerParts, snapshotController } from './snapshot-controller.ts';
 import { snapshotter } from './snapshotter.ts';
 import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
 
+/** For who does what a cluster needs once for the snapshots of all drivers. */
+export type CommonParts = Omit<SnapshotControllerParts, 'cluster' | 'kinds'>;
+
 /** Everything that is done once for a cluster, made anew for each term. */
-export function dutiesOf(cluster: Cluster): readonly Duty[] {
+export function dutiesOf(cluster: Cluster, common: CommonParts | undefined): readonly Duty[] {
   return [
+    new Adoption(cluster),
     new Provisioner(cluster),
     new Reclaimer(cluster),
     new Guards(cluster),
     new Resizer(cluster),
     new Modifier(cluster),
     new VolumeHealth(cluster),
-    ...snapshotDuties(cluster),
+    ...snapshotDuties(cluster, common),
     new CapacityJanitor(cluster),
     new NodeRemoval(cluster),
     new DeadFinalizers(cluster),
@@ -30,7 +36,7 @@ export function dutiesOf(cluster: Cluster): readonly Duty[] {
 }
 
 /** A cluster may get the kinds of snapshots later, or lose them. */
-function snapshotDuties(cluster: Cluster): readonly Duty[] {
+function snapshotDuties(cluster: Cluster, common: CommonParts | undefined): readonly Duty[] {
   const { client, clock, chance, log } = cluster;
   const trouble = (error: Error, waitMs: number) =>
     log({ level: 'warn', message: error.message, waitMs });
@@ -42,6 +48,7 @@ function snapshotDuties(cluster: Cluster): readonly Duty[] {
     { run: (signal) => runKinds(watches, signal) },
     snapshotter(cluster, kinds),
     groupSnapshotter(cluster, groups),
+    ...(common === undefined ? [] : [snapshotController({ ...common, cluster, kinds })]),
   ];
 }
 

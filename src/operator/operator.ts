@@ -22,9 +22,9 @@ import { EventRecorder } from '../kube/recorder-events.ts';
 import type { Transport } from '../kube/transport.ts';
 import { Diagnostics, parseAddress } from '../process/diagnostics.ts';
 import type { Log } from '../process/log.ts';
-import type { Cluster, Duty, Stores } from './duty.ts';
+import type { Cluster, Stores } from './duty.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
-import { dutiesOf, runDuties } from './operator-duties.ts';
+import { type CommonParts, dutiesOf, runDuties } from './operator-duties.ts';
 import { type LeaseParts, oldLeaseAppeared, wantedLeases } from './operator-leases.ts';
 import { OperatorMetrics } from './operator-metrics.ts';
 import { Orphans } from './orphans.ts';
@@ -43,6 +43,8 @@ export type OperatorOptions = {
   /** The host, for events and leases. */
   readonly host: string;
   readonly leaseTimes?: LeaseTimes;
+  /** Whether we are the snapshot-controller of the cluster, too. */
+  readonly isSnapshotController?: boolean;
 };
 
 export type OperatorDoors = {
@@ -53,7 +55,7 @@ export type OperatorDoors = {
   readonly wall: WallClock;
   readonly chance: Chance;
   /** What is done once; others only in tests. */
-  readonly duties?: (cluster: Cluster) => readonly Duty[];
+  readonly duties?: typeof dutiesOf;
 };
 
 /** Requests in a second, and at once: a hundred claims at a time must not wait for us. */
@@ -89,6 +91,8 @@ export class Operator {
   readonly #diagnostics: Diagnostics;
   readonly #health = new Health();
   readonly #stopping = new AbortController();
+  /** No other process has it, nor an earlier life of this one. */
+  readonly #self: string;
   /** Rejects with what nobody expected: the process has to end. */
   readonly failed: Promise<never>;
   #fail: (error: unknown) => void = () => undefined;
@@ -102,6 +106,7 @@ export class Operator {
     const { options, transport, leaseTransport, clock, chance, wall } = parts;
     const { names, namespace, version, host } = options;
     this.#parts = parts;
+    this.#self = `${host}_${randomUUID()}`;
     this.failed = new Promise((_resolve, reject) => {
       this.#fail = reject;
     });
@@ -189,7 +194,7 @@ export class Operator {
   async #campaign(signal: AbortSignal): Promise<void> {
     const { log, options, wall, chance } = this.#parts;
     await Promise.race([storesSynced(this.stores), aborted(signal)]);
-    const self = `${options.host}_${randomUUID()}`;
+    const self = this.#self;
     while (!signal.aborted) {
       const names = await wantedLeases(this.#leases, signal);
       if (names === undefined) return;
@@ -215,7 +220,8 @@ export class Operator {
     try {
       const cluster = this.#cluster(leadership);
       this.#orphans = new Orphans(cluster);
-      const work = runDuties([...duties(cluster), this.#orphans], over.signal).finally(stop);
+      const all = [...duties(cluster, this.#common(leadership)), this.#orphans];
+      const work = runDuties(all, over.signal).finally(stop);
       // It is awaited below; until then nobody else looks at it.
       work.catch(() => undefined);
       const appeared = await oldLeaseAppeared(this.#leases, names, over.signal);
@@ -239,6 +245,14 @@ export class Operator {
       client: this.#client.fenced(fence),
       ...{ book: this.book, groups: this.#groups, recorder: this.#recorder },
     };
+  }
+
+  #common({ fence }: Leadership): CommonParts | undefined {
+    const { options, wall, chance, log } = this.#parts;
+    if (options.isSnapshotController !== true) return undefined;
+    const { namespace, leaseTimes: times = usualTimes } = options;
+    const lease = { ...this.#leases, namespace, times, wall, chance, log, self: this.#self };
+    return { client: this.#client, lease, fence };
   }
 
   /** What belongs to no term, such as calls on the socket, asks whoever leads now. */

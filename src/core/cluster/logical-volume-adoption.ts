@@ -1,0 +1,32 @@
+import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
+import { isGoing } from './logical-volume.ts';
+import { type ClusterNames, clusterNames } from './names.ts';
+
+export type AdoptionDecision =
+  | { readonly kind: 'rest' }
+  /** Merged into the object, if it is still as we know it. */
+  | { readonly kind: 'patch'; readonly body: object };
+
+/**
+ * TopoLVM's controller makes LogicalVolumes without the label that agents of older clusters find
+ * their own by, and leaves the finalizer to the node. Both belong there before anything else.
+ */
+export function decideAdoption(volume: LogicalVolume, names: ClusterNames): AdoptionDecision {
+  const { labels = {}, finalizers = [], resourceVersion } = volume.metadata;
+  const { nodeLabel, volumeFinalizer } = clusterNames(names);
+  const { nodeName } = volume.spec;
+  const hasLabel = labels[nodeLabel] === nodeName;
+  // Kubernetes takes no new finalizer on what is being deleted.
+  const hasFinalizer = finalizers.includes(volumeFinalizer) || isGoing(volume);
+  if (hasLabel && hasFinalizer) return { kind: 'rest' };
+  return {
+    kind: 'patch',
+    body: {
+      metadata: {
+        resourceVersion,
+        labels: { [nodeLabel]: nodeName },
+        ...(hasFinalizer ? {} : { finalizers: [...finalizers, volumeFinalizer] }),
+      },
+    },
+  };
+}
