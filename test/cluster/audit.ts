@@ -43,6 +43,12 @@ function auditDisks(stage: ClusterStage): readonly string[] {
   );
 }
 
+/**
+ * Who dies between taking off the mark and making the PersistentVolume leaves a volume that looks
+ * like one that was kept. Only an administrator may remove it.
+ */
+export const unmarked = ', and its mark is gone';
+
 function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly string[] {
   const { name, uid, deletionTimestamp, annotations } = object.metadata;
   const findings: string[] = [];
@@ -61,7 +67,10 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   const volumes = stage.admin.volumes.filter(({ spec }) => spec.csi?.volumeHandle === uid);
   const contents = stage.admin.contents.filter(({ status }) => status?.snapshotHandle === uid);
   const count = volumes.length + contents.length;
-  if (count === 0) findings.push(`nothing refers to the LogicalVolume ${name}: it is leaked`);
+  if (count === 0) {
+    const isMarked = annotations?.[unpublishedAnnotation] !== undefined;
+    findings.push(`nothing refers to the LogicalVolume ${name}${isMarked ? '' : unmarked}`);
+  }
   if (count > 1) findings.push(`${count} objects refer to the LogicalVolume ${name}`);
   if (count > 0 && annotations?.[unpublishedAnnotation] !== undefined) {
     findings.push(`${name} is published and marked as if it never was`);

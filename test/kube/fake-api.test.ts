@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { KubeClient } from '../../src/kube/client.ts';
+import { Chance } from '../world/chance.ts';
+import { FakeClock } from '../world/clock.ts';
 import { FakeApi, type Stored } from './fake-api.ts';
 import { collections } from './fake-api-rules.ts';
+import { sample, sampleKind } from './kinds.ts';
+import { MemoryTransport } from './memory-transport.ts';
 
 /** The fake does what servers do wherever our code can tell. */
 type Answer = { readonly status: number; readonly body: Stored & Record<string, never> };
@@ -148,4 +153,15 @@ test('selectors say what they say', () => {
   };
   const asked = ['n=1', 'n==2', 'n!=1', 'm', '!m', 'n in (1,2)', 'n notin (1),!m', 'n in (2),m'];
   assert.deepEqual(asked.map(names), ['a', 'b', 'b', 'a', 'b', 'ab', 'b', '']);
+});
+
+test('a fake clock drives requests, without a turn of real time', async () => {
+  const api = new FakeApi();
+  const clock = new FakeClock(new Chance(1));
+  const transport = new MemoryTransport(api, clock);
+  const client = new KubeClient({ transport, clock, chance: () => 0.5 });
+  transport.faults.push(429);
+  const made = await clock.run(client.create(sampleKind, sample('a')));
+  assert.equal(made.metadata.name, 'a');
+  assert.ok(clock.nowMs() > 1_700_000_000_000 + 100, 'it waited before it asked again');
 });

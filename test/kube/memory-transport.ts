@@ -32,9 +32,12 @@ export class MemoryTransport implements Transport {
   readonly #pipes = new Set<Pipe>();
   readonly #api: FakeApi;
   readonly #cuts = new Set<() => void>();
+  readonly #leg: () => Promise<unknown>;
 
-  constructor(api: FakeApi) {
+  /** With a clock a way takes its time there, and whoever drives the clock drives the requests. */
+  constructor(api: FakeApi, clock?: Clock) {
     this.#api = api;
+    this.#leg = clock === undefined ? () => setImmediate() : () => clock.sleep(1);
   }
 
   set isHeld(isHeld: boolean) {
@@ -48,7 +51,7 @@ export class MemoryTransport implements Transport {
   }
 
   async send(call: Call): Promise<Answer> {
-    await setImmediate();
+    await this.#leg();
     const fault = this.faults.shift();
     if (fault === 'unreachable') throw new KubeError('Unreachable', 'no route');
     let httpStatus = 0;
@@ -64,13 +67,13 @@ export class MemoryTransport implements Transport {
     };
     if (typeof fault === 'number') fail(sink, fault, 'Trouble', `status ${fault}`);
     else this.#api.handle({ ...call, url: call.path }, sink);
-    await setImmediate();
+    await this.#leg();
     if (fault === 'lost-answer') throw new KubeError('Unreachable', 'reset', { isUncertain: true });
     return { httpStatus, retryAfterMs: undefined, body: Buffer.from(text) };
   }
 
   async open(call: Call): Promise<Opened> {
-    await setImmediate();
+    await this.#leg();
     const fault = this.faults.shift();
     if (fault === 'unreachable') throw new KubeError('Unreachable', 'no route');
     const pipe = new Pipe(call.signal);

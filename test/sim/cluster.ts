@@ -1,4 +1,4 @@
-import { audit } from '../cluster/audit.ts';
+import { audit, unmarked } from '../cluster/audit.ts';
 import { Refused } from '../cluster/desk.ts';
 import { ourAgent } from '../cluster/our-agent.ts';
 import { ourOperator } from '../cluster/our-operator.ts';
@@ -87,12 +87,25 @@ class Simulation {
       await this.stage.advance(sound === 0 ? 20_000 : 60_000);
       this.rules.check();
       if (this.rules.violations.length > 0) return;
-      const findings = audit(this.stage);
+      const findings = audit(this.stage).filter((finding) => !this.#isExcused(finding));
       sound = findings.length === 0 ? sound + 1 : 0;
       if (sound > 0 || this.stage.clock.nowMs() < endMs) continue;
       for (const finding of findings) this.rules.say(`${when}: ${finding}`);
       return;
     }
+  }
+
+  /** The one moment in which an operator must not die is rare, and cannot be helped. */
+  #isExcused(finding: string): boolean {
+    if (!finding.endsWith(unmarked)) return false;
+    const hasEnded = ({ kind }: Deed) => kind === 'kill-operator' || kind === 'hold-operator';
+    return this.#story.events.some(hasEnded) || this.#hasBadNetwork();
+  }
+
+  #hasBadNetwork(): boolean {
+    const isCut = ({ kind }: Deed) => kind === 'away';
+    const { lostAnswer = 0, failed = 0, refused = 0 } = this.#story.network;
+    return this.#story.events.some(isCut) || lostAnswer + failed + refused > 0;
   }
 
   #heal(): void {
@@ -116,7 +129,14 @@ class Simulation {
   /** What is kept is all that is left. */
   #checkEmpty(): void {
     const { admin, machines } = this.stage;
-    const kept = admin.volumes.map(({ spec }) => spec.csi?.volumeHandle);
+    const excused = audit(this.stage)
+      .filter((finding) => this.#isExcused(finding))
+      .join();
+    const records = admin.logicalVolumes.filter(({ metadata }) => excused.includes(metadata.name));
+    const kept = [
+      ...admin.volumes.map(({ spec }) => spec.csi?.volumeHandle),
+      ...records.map(({ metadata }) => metadata.uid),
+    ];
     for (const { metadata } of admin.claims) this.rules.say(`the claim ${metadata.name} stays`);
     for (const machine of machines.values()) {
       for (const { name } of volumesOn(machine)) {
