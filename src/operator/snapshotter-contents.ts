@@ -178,7 +178,7 @@ export class ContentKeeper<T extends Content> implements Duty {
       case 'release':
         return this.#release(subject);
       case 'refuse':
-        await this.#fail(subject, 'make', step.message);
+        await this.#fail(subject, step.during, step.message);
         throw new NotYet(step.message);
       case 'make':
         return this.#make(subject, step, signal);

@@ -298,17 +298,31 @@ test('a content that was lost is not made again: it would show another moment', 
   assert.equal(world.book.asked, 1);
 });
 
-test('no content is made for a VolumeSnapshot that is gone, though the watch still shows it', async () => {
-  const world = scene();
-  ask(world);
-  // In the moment when the claim is held, which is the step before.
+/** In the moment when the claim is held, which is the step before. */
+function beforeContent(world: SnapshotWorld, happens: () => void): void {
   world.api.listeners.add(({ collection, after }) => {
     if (collection !== claims || after?.metadata.finalizers?.includes(claimFinalizer) !== true) {
       return;
     }
     world.transport.isHeld = true;
-    world.api.delete(snapshots, 'snap', 'app');
+    happens();
   });
+}
+
+test('no content is made for a VolumeSnapshot that is gone, though the watch still shows it', async () => {
+  const world = scene();
+  ask(world);
+  beforeContent(world, () => world.api.delete(snapshots, 'snap', 'app'));
+  world.start(common);
+  await world.pass(60_000);
+  assert.equal(world.snapshot('snap'), undefined);
+  assert.equal(world.api.all(contents).length, 0);
+});
+
+test('no content is made for a VolumeSnapshot that goes, though the watch does not tell yet', async () => {
+  const world = scene();
+  ask(world);
+  beforeContent(world, () => void world.remove(snapshots, 'snap', 'app'));
   world.start(common);
   await world.pass(60_000);
   assert.equal(world.snapshot('snap'), undefined);

@@ -174,6 +174,7 @@ test('trap 19: a handle that another content lives by is not removed, and both a
   await giveUp(world, 'c1');
   await world.pass(10_000);
   assert.equal(world.book.views.size, 1);
+  assert.equal(world.content('c1')?.status?.readyToUse, true);
   assert.ok(
     world.events.some(({ message }) => message.includes(`copy names the snapshot ${handle}`)),
   );
@@ -421,4 +422,34 @@ test('a conflict is decided anew', async () => {
   assert.equal(world.content('c1')?.status?.readyToUse, true);
   assert.equal(annotationsOf(world.content('c1'))[marks.beingCreated], undefined);
   assert.equal(world.book.views.size, 1);
+});
+
+test('nothing is begun for a content that was given up and is not deleted yet', async () => {
+  const world = new SnapshotWorld();
+  const annotations = { [marks.beingDeleted]: 'yes' };
+  world.put(contents, content('c1', { metadata: { annotations, finalizers: [marks.finalizer] } }));
+  world.start(driver);
+  await world.pass(60_000);
+  assert.equal(world.book.asked, 0);
+  assert.equal(world.api.writesTo(contents), 0);
+});
+
+test('trap 28: a finalizer that somebody adds in the same moment is not lost', async () => {
+  const world = new SnapshotWorld();
+  world.put(contents, content('c1'));
+  world.start(driver);
+  await world.pass(1_000);
+  const { remove } = world.book;
+  world.book.remove = async (kind, id) => {
+    await remove.call(world.book, kind, id);
+    const object = world.content('c1') ?? assert.fail();
+    const finalizers = [...(object.metadata.finalizers ?? []), 'a.example/x'];
+    world.transport.isHeld = true;
+    world.put(contents, { ...object, metadata: { ...object.metadata, finalizers } });
+    world.book.remove = remove;
+  };
+  await giveUp(world, 'c1');
+  await world.pass(10_000);
+  assert.deepEqual(world.content('c1')?.metadata.finalizers, ['a.example/x']);
+  assert.equal(world.content('c1')?.status?.snapshotHandle, undefined);
 });

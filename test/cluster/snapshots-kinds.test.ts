@@ -111,7 +111,11 @@ test('kinds that vanish and come back: nothing is removed, and work goes on', as
   world.api.delete(contents, 'c1');
   world.api.missing.add(contents);
   world.api.endWatches();
+  await world.pass(5_000);
+  const asked = world.api.requests.length;
   await world.pass(60_000);
+  const late = world.api.requests.slice(asked).filter(({ url }) => url.startsWith(contents));
+  assert.deepEqual(late, []);
   assert.equal(world.book.views.size, 1);
   world.api.missing.delete(contents);
   world.put(definitions, { ...definition, metadata: { name: definition.metadata.name } });

@@ -46,7 +46,7 @@ export type ContentStep =
   | { readonly kind: 'remove'; readonly handle?: string; readonly name?: string }
   /** Let the object go. What it stands for stays. */
   | { readonly kind: 'release' }
-  | { readonly kind: 'refuse'; readonly message: string };
+  | { readonly kind: 'refuse'; readonly during: 'make' | 'remove'; readonly message: string };
 
 const rest = { kind: 'rest' } as const;
 
@@ -81,7 +81,8 @@ function ending(view: ContentView): ContentStep {
   }
   if (sharers.length === 0) return { kind: 'remove', handle: known };
   const message = `${sharers.join(', ')} names the snapshot ${known} too, which would be gone`;
-  return { kind: 'refuse', message: `${message}. Delete that first, or retain this one` };
+  const remedy = 'Delete that first, or retain this one';
+  return { kind: 'refuse', during: 'remove', message: `${message}. ${remedy}` };
 }
 
 function making(view: ContentView, origin: ContentOrigin & { kind: 'made' }): ContentStep {
@@ -94,9 +95,10 @@ function making(view: ContentView, origin: ContentOrigin & { kind: 'made' }): Co
   if (view.handle !== undefined) return make;
   if (view.isGoing) {
     const message = 'it is being deleted, so nothing is made for it any more';
-    return { kind: 'refuse', message: `${message}. Delete the snapshot and make another one` };
+    const remedy = 'Delete the snapshot and make another one';
+    return { kind: 'refuse', during: 'make', message: `${message}. ${remedy}` };
   }
-  if (view.problem !== undefined) return { kind: 'refuse', message: view.problem };
+  if (view.problem !== undefined) return { kind: 'refuse', during: 'make', message: view.problem };
   return { kind: 'announce' };
 }
 
