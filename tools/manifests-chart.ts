@@ -15,6 +15,7 @@ const settings: Settings = {
     '{{ .Values.image.repository }}:{{ .Values.image.tag }}{{ with .Values.image.digest }}@{{ . }}{{ end }}',
   kubeletRoot: '{{ .Values.kubeletRoot }}',
   lvmdVolume: { MARK_LVMD: null },
+  flags: ['MARK_FLAGS'],
   resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
 };
 
@@ -86,9 +87,10 @@ const lvmdConfigMap = {
   data: { 'lvmd.yaml': 'MARK_CONFIG' },
 };
 
-/** Marks, and the lines that they become. Two blanks more for each level. */
-const blocks: Readonly<Record<string, (indent: number) => readonly string[]>> = {
-  MARK_LVMD: () => [
+/** Marks, and the lines that they become. */
+const blocks: Readonly<Record<string, readonly string[]>> = {
+  MARK_FLAGS: ['{{- if .Values.snapshotController }}', '- --snapshot-controller', '{{- end }}'],
+  MARK_LVMD: [
     '{{- if .Values.lvmd.config }}',
     'configMap:',
     '  name: lvmd',
@@ -96,7 +98,7 @@ const blocks: Readonly<Record<string, (indent: number) => readonly string[]>> = 
     ...yamlText(lvmdOnHost).trimEnd().split('\n'),
     '{{- end }}',
   ],
-  MARK_SELECTABLE: () => [
+  MARK_SELECTABLE: [
     '{{- if semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version }}',
     'selectableFields:',
     '  - jsonPath: .spec.nodeName',
@@ -129,10 +131,10 @@ function template(objects: readonly object[]): string {
 }
 
 function withoutMarks(line: string): readonly string[] {
-  const block = /^([ -]*)(MARK_[A-Z]+): null$/.exec(line);
+  const block = /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_FLAGS)$/.exec(line);
   const [, lead = '', mark = ''] = block ?? [];
-  const made = blocks[mark]?.(lead.length);
-  if (made !== undefined) return asBlock(lead, made);
+  const made = blocks[mark];
+  if (made !== undefined) return made.map((one) => `${lead}${one}`);
   const [, before = '', key = '', name = ''] = /^(\s*)([\w.]+): (MARK_\w+)$/.exec(line) ?? [];
   const value = values[name];
   if (value === undefined) return [line];
@@ -141,12 +143,6 @@ function withoutMarks(line: string): readonly string[] {
     return [`${before}${key}: |`, `${before}  {{- ${value} | nindent ${indent} }}`];
   }
   return [`${before}${key}:`, `${before}  {{- toYaml ${value} | nindent ${indent} }}`];
-}
-
-/** A mark that begins an entry of a list leaves the dash to the next line, so it may not. */
-function asBlock(lead: string, made: readonly string[]): readonly string[] {
-  if (lead.includes('-')) throw new Error('a mark may not be the first key of a list entry');
-  return made.map((line) => `${lead}${line}`);
 }
 
 function yamlText(value: object): string {

@@ -26,6 +26,7 @@ export function defaultSettings({ image }: Release): Settings {
     image: `${repository}:${tag}${digest === '' ? '' : `@${digest}`}`,
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
+    flags: [],
     resources: defaultResources,
   };
 }

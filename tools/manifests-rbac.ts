@@ -61,14 +61,13 @@ function operatorRules(domain: string): Rules {
       // patched: finalizer, and the size after a growth.
       rule('', ['persistentvolumes'], [...read, 'create', 'patch', 'delete']),
       // Claims of every namespace ask for volumes. Patched: the selected node is taken off so that
-      // a pod moves on, and finalizers guard what is being copied. Deleted: those of a node that is
-      // gone, and only on an administrator's word.
-      rule('', ['persistentvolumeclaims'], [...read, 'patch', 'delete']),
+      // a pod moves on, and finalizers guard what is being copied. Never deleted.
+      rule('', ['persistentvolumeclaims'], [...read, 'patch']),
       // How far a growth is.
       rule('', ['persistentvolumeclaims/status'], ['patch']),
       // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
-      // is taken off a Node that is being deleted. One that seems gone is looked for by name.
-      rule('', ['nodes'], [...read, 'patch']),
+      // is taken off a Node that is being deleted.
+      rule('', ['nodes'], [...follow, 'patch']),
       // Events are written in the namespace of what they are about.
       rule('', ['events'], ['create', 'patch']),
       // What a claim asks for, and which nodes have the driver. None of them has a namespace.

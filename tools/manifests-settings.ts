@@ -10,6 +10,8 @@ export type Settings = {
   readonly kubeletRoot: string;
   /** Where `lvmd.yaml` comes from. */
   readonly lvmdVolume: object;
+  /** Of the operator, beside those that it always has. */
+  readonly flags: readonly string[];
   readonly resources: { readonly operator: unknown; readonly agent: unknown };
 };
 

@@ -42,7 +42,7 @@ export function operatorDeployment(settings: Settings): Manifest {
               name: 'manager',
               image: settings.image,
               command: program,
-              args: ['operator'],
+              args: ['operator', ...settings.flags],
               env: environment(settings),
               ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
               ...probes,
@@ -162,7 +162,7 @@ function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {
 
 function allArguments(settings: Settings): readonly string[] {
   const [, ...flags] = agentArguments(settings);
-  return ['all', ...flags];
+  return ['all', ...flags, ...settings.flags];
 }
 
 function environment({ useLegacy }: Settings) {

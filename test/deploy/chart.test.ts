@@ -7,7 +7,8 @@ import type { Settings } from '../../tools/manifests-settings.ts';
 import { defaultValues, type ReleaseFacts, renderTemplate, type Values } from './helm.ts';
 
 const facts: ReleaseFacts = { namespace: 'quarry-system', kubernetes: '1.34.1' };
-const plain = defaultSettings(readRelease());
+const bare = defaultSettings(readRelease());
+const plain = { ...bare, flags: ['--snapshot-controller'] };
 const everything = { ...defaultValues(), monitoring: true, snapshotController: true };
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
@@ -38,6 +39,14 @@ function isConfigured({ lvmd }: Values): boolean {
 }
 
 test('with its defaults the chart gives the very objects of the plain manifests', () => {
+  const made = expected(bare);
+  const values = defaultValues();
+  for (const name of ['driver.yaml', 'operator.yaml', 'agent.yaml', 'network.yaml'] as const) {
+    assert.deepEqual(renderTemplate(name, values, facts), made[name], name);
+  }
+});
+
+test('with everything switched on it gives all of them', () => {
   assertSame(plain, everything);
 });
 

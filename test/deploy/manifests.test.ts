@@ -214,7 +214,9 @@ test('the operator is started with flags that it knows', () => {
     for (const { args, volumeMounts } of spec.template.spec.containers) {
       const [word, ...flags] = args;
       assert.equal(word, 'operator');
-      const socket = operatorArguments(flags, variables)['csi-socket'];
+      const socket = operatorArguments([...flags, '--snapshot-controller'], variables)[
+        'csi-socket'
+      ];
       assert.deepEqual(
         volumeMounts.map(({ mountPath }) => mountPath),
         [dirname(socket)],
