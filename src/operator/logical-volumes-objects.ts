@@ -126,9 +126,25 @@ export class LogicalVolumeObjects {
       const found = await this.#lap(name, () => look(current()), signal);
       if (found !== undefined) return found;
       if (signal?.aborted === true) throw left(name);
-      newest = await this.fresh(name, signal);
+      const asked = await this.#askedFor(name, signal);
+      if (asked === 'away') continue;
+      newest = asked;
       const after = look(newest);
       if (after !== undefined) return after;
+    }
+  }
+
+  /** A server that is away has nothing to say, and is heard again by and by. */
+  async #askedFor(
+    name: string,
+    signal: AbortSignal | undefined,
+  ): Promise<LogicalVolume | undefined | 'away'> {
+    try {
+      return await this.fresh(name, signal);
+    } catch (error) {
+      const isAway = error instanceof OperationError && error.code === 'ClusterUnavailable';
+      if (isAway || signal?.aborted === true) return 'away';
+      throw error;
     }
   }
 

@@ -437,3 +437,30 @@ test('trap 22: who does not lead changes nothing', async (t) => {
   await assert.rejects(at.book.snapshot({ name: 's', sourceId: 'x' }));
   assert.equal(at.api.requests.length, requests);
 });
+
+test('who waits goes on waiting while the API server is away', async (t) => {
+  const at = await twoNodes(t);
+  const created = outcome(at.book.create(request('pvc-a'), ['n1']));
+  await at.settle();
+  at.transport.isHeld = true;
+  at.transport.faults.push('unreachable', 'unreachable', 503);
+  await at.pass(31_000);
+  await at.pass(31_000);
+  assert.equal(created.isSettled, false);
+  at.made('pvc-a');
+  at.transport.isHeld = false;
+  await at.settle();
+  assert.equal(created.value?.node, 'n1');
+});
+
+test('a node whose name fits no label gets volumes all the same', async (t) => {
+  const at = await twoNodes(t);
+  const long = `n.${'x'.repeat(70)}`;
+  at.node(long);
+  await at.settle();
+  at.obedient();
+  assert.equal((await at.book.create(request('pvc-a'), [long])).node, long);
+  assert.deepEqual(at.volume('pvc-a')?.metadata.labels, {
+    'app.kubernetes.io/created-by': 'topolvm-controller',
+  });
+});

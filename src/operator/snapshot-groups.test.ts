@@ -59,3 +59,48 @@ test('one member that is refused takes the whole group along; nodes do not mix',
     code: 'CannotHoldStill',
   });
 });
+
+test('a member that is refused ends the wait for those of which nothing is heard', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  const b = await withVolume(at, 'pvc-b');
+  const taken = outcome(at.cluster.groups.create('g', [a.id, b.id]));
+  await at.settle();
+  const members = at.volumes().filter(({ spec }) => spec.accessType === 'ro');
+  at.say(members[0]?.metadata.name ?? '', { code: 8, message: 'full' });
+  await at.settle();
+  at.release(members[0]?.metadata.name ?? '');
+  await at.settle();
+  const other = members[1]?.metadata.name ?? '';
+  assert.notEqual(at.volume(other)?.metadata.deletionTimestamp, undefined);
+  assert.equal(taken.isSettled, false);
+  at.release(other);
+  await at.settle();
+  assert.equal(taken.error?.code, 'InsufficientCapacityForSnapshot');
+  assert.equal(at.volumes().length, 2);
+});
+
+test('a group that was cut off goes on under its id, and with the members that are there', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  const b = await withVolume(at, 'pvc-b');
+  const deadline = new AbortController();
+  const first = outcome(at.cluster.groups.create('g', [a.id, b.id], deadline.signal));
+  await at.settle();
+  deadline.abort();
+  await at.settle();
+  assert.equal(first.error?.code, 'Cancelled');
+  const members = at.volumes().filter(({ spec }) => spec.accessType === 'ro');
+  at.release(members[1]?.metadata.name ?? '');
+  await at.settle();
+  const again = outcome(at.cluster.groups.create('g', [a.id, b.id]));
+  await at.settle();
+  const now = at.volumes().filter(({ spec }) => spec.accessType === 'ro');
+  assert.deepEqual(
+    now.map(({ metadata }) => metadata.name),
+    members.map(({ metadata }) => metadata.name),
+  );
+  for (const { metadata } of now) at.made(metadata.name);
+  await at.settle();
+  assert.equal(again.value?.isReady, true);
+});

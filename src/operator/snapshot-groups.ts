@@ -105,18 +105,21 @@ export class LogicalVolumeGroups implements GroupBook {
   /** One that was refused takes the others with it: half a group is none. */
   async #finish(members: readonly LogicalVolume[], signal: AbortSignal | undefined): Promise<void> {
     const { book } = this.#parts;
-    const ends = await Promise.allSettled(
-      members.map((member) => book.finish(member, 'snapshot', signal)),
-    );
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed === undefined) return;
-    const isOver =
-      failed.reason instanceof OperationError &&
-      failed.reason.code !== 'Cancelled' &&
-      failed.reason.code !== 'ClusterUnavailable' &&
-      failed.reason.code !== 'NotLeading';
-    if (isOver) await this.#removeAll(members, signal);
-    throw failed.reason;
+    const over = new AbortController();
+    const stop = () => over.abort();
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted === true) stop();
+    let first: unknown;
+    const finish = (member: LogicalVolume) =>
+      book.finish(member, 'snapshot', over.signal).catch((error: unknown) => {
+        first ??= error;
+        stop();
+      });
+    await Promise.all(members.map(finish));
+    signal?.removeEventListener('abort', stop);
+    if (first === undefined) return;
+    if (isOver(first)) await this.#removeAll(members, signal);
+    throw first;
   }
 
   async #remove(
@@ -144,6 +147,12 @@ export class LogicalVolumeGroups implements GroupBook {
     const views = members.map((member) => this.#parts.book.view(member));
     return { id, createdMs: views[0]?.createdMs ?? 0, members: views, isReady };
   }
+}
+
+/** Whatever is not over is asked for again, and goes on with what is there. */
+function isOver(error: unknown): boolean {
+  if (!(error instanceof OperationError)) return false;
+  return !['Cancelled', 'ClusterUnavailable', 'NotLeading'].includes(error.code);
 }
 
 function memberName(groupId: string, sourceId: string): string {

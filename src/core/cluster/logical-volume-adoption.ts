@@ -1,5 +1,5 @@
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
-import { isGoing } from './logical-volume.ts';
+import { isGoing, nodeLabelOf } from './logical-volume.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 
 export type AdoptionDecision =
@@ -13,9 +13,9 @@ export type AdoptionDecision =
  */
 export function decideAdoption(volume: LogicalVolume, names: ClusterNames): AdoptionDecision {
   const { labels = {}, finalizers = [], resourceVersion } = volume.metadata;
-  const { nodeLabel, volumeFinalizer } = clusterNames(names);
-  const { nodeName } = volume.spec;
-  const hasLabel = labels[nodeLabel] === nodeName;
+  const { volumeFinalizer } = clusterNames(names);
+  const wanted = nodeLabelOf(names, volume.spec.nodeName);
+  const hasLabel = Object.entries(wanted).every(([key, value]) => labels[key] === value);
   // Kubernetes takes no new finalizer on what is being deleted.
   const hasFinalizer = finalizers.includes(volumeFinalizer) || isGoing(volume);
   if (hasLabel && hasFinalizer) return { kind: 'rest' };
@@ -24,7 +24,7 @@ export function decideAdoption(volume: LogicalVolume, names: ClusterNames): Adop
     body: {
       metadata: {
         resourceVersion,
-        labels: { [nodeLabel]: nodeName },
+        labels: wanted,
         ...(hasFinalizer ? {} : { finalizers: [...finalizers, volumeFinalizer] }),
       },
     },

@@ -52,7 +52,8 @@ export function isGoing({
 }
 
 export function kindOf({ spec }: LogicalVolume): VolumeKind {
-  return spec.accessType === 'ro' ? 'snapshot' : 'volume';
+  const isCopy = orNothing(spec.source) !== undefined;
+  return isCopy && spec.accessType === 'ro' ? 'snapshot' : 'volume';
 }
 
 /** What LVM gave. Objects of old versions of TopoLVM do not say: then it is what was asked for. */
@@ -229,11 +230,11 @@ export function newLogicalVolume(
   },
 ) {
   const { objectName, spec, source, claim } = wanted;
-  const { createdByLabel, createdBy, nodeLabel, volumeFinalizer } = clusterNames(names);
+  const { createdByLabel, createdBy, volumeFinalizer } = clusterNames(names);
   return {
     metadata: {
       name: objectName,
-      labels: { [createdByLabel]: createdBy, [nodeLabel]: spec.nodeName },
+      labels: { [createdByLabel]: createdBy, ...nodeLabelOf(names, spec.nodeName) },
       annotations: {
         ...wanted.annotations,
         ...(source === undefined ? {} : { [sourceAnnotation]: `${source.kind}/${source.id}` }),
@@ -248,6 +249,11 @@ export function newLogicalVolume(
     },
     spec,
   };
+}
+
+/** A longer name fits no label: the agent of such a node watches by the field only. */
+export function nodeLabelOf(names: ClusterNames, node: string): Readonly<Record<string, string>> {
+  return node.length > 63 ? {} : { [clusterNames(names).nodeLabel]: node };
 }
 
 export function volumeSpec(
