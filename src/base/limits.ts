@@ -153,7 +153,7 @@ export const limits = {
   clusterRetryMs: 1_000,
   clusterRetryMsMax: 300_000,
   /** Claims, or volumes to be removed, that are worked on at a time. */
-  clusterWorkers: 64,
+  clusterWorkers: 128,
   /** A claim that cannot be granted as it is waits so long, unless its class changes. */
   claimHoldMs: 300_000,
   /** After so long without an answer of its node a volume is asked for again later. */

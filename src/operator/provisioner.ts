@@ -193,7 +193,8 @@ export class Provisioner implements Duty {
     this.#tell(claim, 'Provisioning', `making the volume ${order.name}`);
     const what = () => {
       const node = stores.logicalVolumes.get({ name: order.name })?.spec.nodeName;
-      return `the volume is not made on ${node ?? nodes?.join(' or ') ?? 'any node'}`;
+      const it = order.source === undefined ? 'the volume is not made' : 'the copy is not complete';
+      return `${it} on ${node ?? nodes?.join(' or ') ?? 'any node'}`;
     };
     let made: MadeVolume;
     try {

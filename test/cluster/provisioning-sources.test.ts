@@ -24,8 +24,9 @@ test('a clone is made on the node of its source, which is guarded until the clon
   assert.equal(record.spec.nodeName, 'n1');
   assert.deepEqual(finalizersOf(at.claimNow('origin')), [cloneGuard]);
   going(at, collections.claims, 'origin');
-  await at.pass(5_000);
+  await at.pass(65_000);
   assert.deepEqual(finalizersOf(at.claimNow('origin')), [cloneGuard]);
+  assert.match(at.told('ProvisioningFailed').join(), /: the copy is not complete on n1 after 60 s/);
   at.made(`pvc-${clone.metadata.uid}`);
   await at.pass(5_000);
   at.bind(clone);
