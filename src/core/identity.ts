@@ -6,16 +6,22 @@ import { findLv, type ObservedLv, type ObservedVg } from './observed.ts';
  * its data is gone too: making a new one under the old name would hide that from everybody.
  */
 export function identityLost(
-  known: { readonly name: string; readonly uuid: string | undefined },
+  known: {
+    readonly name: string;
+    readonly uuid: string | undefined;
+    /** What the wish rests on: if it is gone by now, somebody else was told that it is. */
+    readonly seen?: string | undefined;
+  },
   vg: ObservedVg,
   lv: ObservedLv | undefined,
 ): Blocked | undefined {
-  if (known.uuid === undefined || lv?.uuid === known.uuid) return undefined;
+  const uuid = known.uuid ?? known.seen;
+  if (uuid === undefined || lv?.uuid === uuid) return undefined;
   const name = `${vg.name}/${known.name}`;
   if (lv === undefined) {
-    return blocked('VolumeLost', `${name} was ${known.uuid} and is gone: somebody removed it`);
+    return blocked('VolumeLost', `${name} was ${uuid} and is gone: somebody removed it`);
   }
-  return blocked('VolumeLost', `${name} was ${known.uuid} and is another volume now: ${lv.uuid}`);
+  return blocked('VolumeLost', `${name} was ${uuid} and is another volume now: ${lv.uuid}`);
 }
 
 /** The volume that a snapshot or clone is of. A name alone may mean another volume by now. */

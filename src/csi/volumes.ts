@@ -135,7 +135,7 @@ export class Volumes {
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
     const key = request.id ?? `volume ${request.name}`;
-    return this.#turns.run(key, () => this.#create(request), signal);
+    return this.#turns.run(key, () => overtaken(() => this.#create(request)), signal);
   }
 
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
@@ -144,7 +144,7 @@ export class Volumes {
 
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
     const key = request.id ?? `snapshot ${request.name}`;
-    return this.#turns.run(key, () => this.#snapshot(request), signal);
+    return this.#turns.run(key, () => overtaken(() => this.#snapshot(request)), signal);
   }
 
   async remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
@@ -232,9 +232,10 @@ export class Volumes {
     const { source, range } = request;
     const from = source === undefined ? [] : [tagOf('from', source.kind)];
     const tags = [...this.#marks(request.name), tagOf('asked', String(asked)), ...from];
-    const wanted = { name: id, className: deviceClass.name, sizeBytes, tags };
+    const seen = existing?.lv.uuid;
+    const wanted = { name: id, className: deviceClass.name, sizeBytes, tags, seen };
     await this.#checkLimit({ ...wanted, deviceClass }, range.limitBytes);
-    // Its UUID is not passed on: nobody was told of it if this request has to make it anew.
+    // It may be deleted before this has its turn: then it is made under another id.
     const task =
       source === undefined
         ? volumeTask(orThrow(desiredVolume(wanted, [deviceClass])))
@@ -344,6 +345,7 @@ export class Volumes {
       deviceClass,
       tags: this.#marks(name),
       ...(existing === undefined ? { sourceUuid: source.lv.uuid } : adoptedUuid(existing)),
+      seen: existing?.lv.uuid,
     });
     return this.#bring(snapshotTask(orThrow(desired)));
   }
@@ -465,6 +467,16 @@ function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
 }
 
 /** It grew, and its new end is not overwritten yet. */
+/** What it rested on was deleted meanwhile: it begins again with what is there now. */
+async function overtaken<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof OperationError && error.code === 'VolumeLost')) throw error;
+    return await work();
+  }
+}
+
 export function isGrowing({ lv }: VolumeRecord): boolean {
   return readBytes(lv.tags, 'grownFrom') !== undefined;
 }

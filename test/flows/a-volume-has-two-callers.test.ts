@@ -53,6 +53,20 @@ test('whoever was told of the new size on one socket is not zeroed by the other'
   }
 });
 
+test('a create that was overtaken by a delete makes no second volume under the old id', async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const scene = await TenantsScene.begin();
+    await scene.run(scene.create('a', 100));
+    const { uuid } = scene.lv('id-1');
+    const removed = scene.volumes.remove('volume', 'id-1');
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    const again = scene.create('a', 100);
+    await scene.run(Promise.all([removed, again]));
+    const left = scene.stage.world.lv('data', 'id-1');
+    assert.ok(left === undefined || left.uuid === uuid, `after ${turns} turns`);
+  }
+});
+
 test('a volume is removed on one socket when the other has ended what it does with it', async () => {
   const { scene, lvmd } = await rawVolume();
   await scene.stage.unpublish({ vg: 'data', name: 'id-1', uuid: scene.lv('id-1').uuid }, path);

@@ -18,6 +18,7 @@ export type DesiredClone = {
   readonly tags: readonly string[];
   /** Known once it was reported ready; from then on it is never made anew. */
   readonly uuid: string | undefined;
+  readonly seen?: string | undefined;
 };
 
 export type CloneRequest = {
@@ -28,6 +29,7 @@ export type CloneRequest = {
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
   readonly uuid?: string | undefined;
+  readonly seen?: string | undefined;
 };
 
 export function desiredClone(
@@ -36,7 +38,7 @@ export function desiredClone(
 ): DesiredClone | Blocked {
   const volume = desiredVolume(request, classes);
   if (isBlocked(volume)) return volume;
-  const { name, deviceClass, sizeBytes, uuid } = volume;
+  const { name, deviceClass, sizeBytes, uuid, seen } = volume;
   const { source, sourceUuid } = request;
   const isCopied = layouts[deviceClass.layout.kind].clone === 'copy';
   const refusal = isCopied ? checkLvName(copySourceName(name), deviceClass.vg) : undefined;
@@ -44,5 +46,5 @@ export function desiredClone(
   // No pending mark: a clone holds its source's data and is never formatted.
   const ours = [ownerTag, tagOf('class', deviceClass.name), tagOf('source', source)];
   const tags = [...ours, ...(request.tags ?? [])];
-  return { name, source, sourceUuid, deviceClass, sizeBytes, uuid, tags };
+  return { name, source, sourceUuid, deviceClass, sizeBytes, uuid, seen, tags };
 }

@@ -243,6 +243,6 @@ function copySourceOf(desired: DesiredClone, vg: ObservedVg): ObservedLv | undef
 }
 
 function asVolume(desired: DesiredClone, tags: readonly string[]): PresentVolume {
-  const { name, deviceClass, sizeBytes, uuid } = desired;
-  return { presence: 'present', name, deviceClass, sizeBytes, tags, uuid, isAdopted: false };
+  const { name, deviceClass, sizeBytes, uuid, seen } = desired;
+  return { presence: 'present', name, deviceClass, sizeBytes, tags, uuid, seen, isAdopted: false };
 }

@@ -15,6 +15,7 @@ export type DesiredSnapshot = {
   readonly tags: readonly string[];
   /** Known once it was reported ready; from then on it is never taken anew. */
   readonly uuid: string | undefined;
+  readonly seen?: string | undefined;
   /** CoW only: room for changes; `undefined` means a share of the source. */
   readonly reserveBytes: Bytes | undefined;
 };
@@ -26,16 +27,17 @@ export type SnapshotRequest = {
   readonly deviceClass: DeviceClass;
   readonly tags?: readonly string[];
   readonly uuid?: string | undefined;
+  readonly seen?: string | undefined;
   readonly reserveBytes?: Bytes;
 };
 
 export function desiredSnapshot(request: SnapshotRequest): DesiredSnapshot | Blocked {
   const refusal = checkLvName(request.name, request.deviceClass.vg);
   if (refusal !== undefined) return refusal;
-  const { name, source, sourceUuid, deviceClass, tags = [], uuid, reserveBytes } = request;
+  const { name, source, sourceUuid, deviceClass, tags = [], uuid, seen, reserveBytes } = request;
   const marks = [tagOf('class', deviceClass.name), tagOf('source', source)];
   const all = [ownerTag, tagOf('role', snapshotRole), ...marks, ...tags];
-  return { name, source, sourceUuid, deviceClass, uuid, reserveBytes, tags: all };
+  return { name, source, sourceUuid, deviceClass, uuid, seen, reserveBytes, tags: all };
 }
 
 export function reserveFor(sourceBytes: Bytes): Bytes {

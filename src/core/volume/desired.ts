@@ -17,6 +17,8 @@ export type PresentVolume = {
   readonly tags: readonly string[];
   /** Known once it was reported ready; from then on it is never made anew. */
   readonly uuid: string | undefined;
+  /** What was there when it was asked for: not made anew under the same name either. */
+  readonly seen?: string | undefined;
   /** A record of ours names this volume although it carries no tag: another system made it. */
   readonly isAdopted: boolean;
 };
@@ -38,6 +40,7 @@ export type VolumeRequest = {
   readonly sizeBytes: Bytes;
   readonly tags?: readonly string[];
   readonly uuid?: string | undefined;
+  readonly seen?: string | undefined;
   /** Who formats it, or hands it out raw: what the caller does so never carries our mark. */
   readonly preparedBy?: 'us' | 'caller';
 };
@@ -62,6 +65,7 @@ export function desiredVolume(
     sizeBytes: roundUp(request.sizeBytes, bytes(limits.sectorBytes)),
     tags: [...marks, ...(request.tags ?? [])],
     uuid: request.uuid,
+    seen: request.seen,
     isAdopted: false,
   };
 }
