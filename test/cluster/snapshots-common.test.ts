@@ -329,6 +329,27 @@ test('no content is made for a VolumeSnapshot that goes, though the watch does n
   assert.equal(world.api.all(contents).length, 0);
 });
 
+test('trap 28: a finalizer that somebody puts on the claim in the same moment is not lost', async () => {
+  const world = scene();
+  ask(world);
+  let isDone = false;
+  world.api.listeners.add(({ collection, after }) => {
+    const isFirst = after?.metadata.finalizers?.includes(sourceFinalizer) === true && !isDone;
+    if (collection !== snapshots || !isFirst) return;
+    isDone = true;
+    world.transport.isHeld = true;
+    world.put(claims, claim('data', { metadata: { finalizers: ['a.example/x'] } }));
+  });
+  world.start(both);
+  await world.pass(10_000);
+  assert.equal(isDone, true);
+  assert.deepEqual(claimFinalizers(world), ['a.example/x']);
+  world.transport.isHeld = false;
+  await world.pass(300_000);
+  assert.equal(world.snapshot('snap')?.status?.readyToUse, true);
+  assert.deepEqual(claimFinalizers(world), ['a.example/x']);
+});
+
 test('killed after any effect of making and deleting, the end is the same', async () => {
   for (let effects = 1; effects < 30; effects += 1) {
     const world = scene();

@@ -439,17 +439,18 @@ test('trap 28: a finalizer that somebody adds in the same moment is not lost', a
   world.put(contents, content('c1'));
   world.start(driver);
   await world.pass(1_000);
-  const { remove } = world.book;
-  world.book.remove = async (kind, id) => {
-    await remove.call(world.book, kind, id);
-    const object = world.content('c1') ?? assert.fail();
-    const finalizers = [...(object.metadata.finalizers ?? []), 'a.example/x'];
-    world.transport.isHeld = true;
-    world.put(contents, { ...object, metadata: { ...object.metadata, finalizers } });
-    world.book.remove = remove;
-  };
+  let isDone = false;
+  world.api.listeners.add(({ collection, after }) => {
+    const status = after?.['status'] as object | undefined;
+    if (isDone || collection !== contents || status === undefined) return;
+    if ('snapshotHandle' in status || after === undefined) return;
+    isDone = true;
+    const finalizers = [...(after.metadata.finalizers ?? []), 'a.example/x'];
+    world.put(contents, { ...after, metadata: { ...after.metadata, finalizers } });
+  });
   await giveUp(world, 'c1');
   await world.pass(10_000);
+  assert.equal(isDone, true);
   assert.deepEqual(world.content('c1')?.metadata.finalizers, ['a.example/x']);
   assert.equal(world.content('c1')?.status?.snapshotHandle, undefined);
 });
