@@ -48,3 +48,25 @@ test('what is promised and not made yet counts: many at once do not go to one no
   await at.settle();
   assert.ok(all.every(({ value }) => value !== undefined));
 });
+
+test('trap 27: sizes are exact beyond what a number can hold, and in every spelling', async (t) => {
+  const at = await twoNodes(t);
+  const asked = 2n ** 53n + 4096n;
+  const range = { requiredBytes: asked - 1n, limitBytes: 0n };
+  const created = outcome(at.book.create(request('pvc-a', { range }), ['n1']));
+  await at.settle();
+  assert.equal(at.volume('pvc-a')?.spec.size, `${asked / 1024n}Ki`);
+  at.made('pvc-a', '9007199254745091');
+  await at.settle();
+  assert.equal(created.isSettled, true);
+  assert.equal(created.value?.sizeBytes, 9007199254745091n);
+  for (const [size, bytes] of [
+    ['1.5Gi', 1_610_612_736n],
+    ['1e9', 1_000_000_000n],
+    ['2500m', 3n],
+  ] as const) {
+    at.say('pvc-a', { currentSize: size });
+    await at.settle();
+    assert.equal((await at.book.get('volume', created.value?.id ?? '')).sizeBytes, bytes);
+  }
+});

@@ -397,12 +397,18 @@ export class LogicalVolumeBook implements VolumeBook {
   #inventory(): Inventory {
     const { names, stores } = this.#parts;
     const { classes, nodes, capacities, logicalVolumes } = stores;
+    const promised = this.#promised;
     return {
       names,
-      classes: [...classes.values()],
-      nodes: [...nodes.values()],
-      capacities: [...capacities.values()],
-      logicalVolumes: [...logicalVolumes.values(), ...this.#promised],
+      classes: { [Symbol.iterator]: () => classes.values() },
+      nodes: { [Symbol.iterator]: () => nodes.values() },
+      capacities: { [Symbol.iterator]: () => capacities.values() },
+      logicalVolumes: {
+        *[Symbol.iterator]() {
+          yield* logicalVolumes.values();
+          yield* promised;
+        },
+      },
     };
   }
 }

@@ -61,6 +61,7 @@ test('trap 30: a volume whose node is gone is given up by a word on it, and not 
   await at.pass(strandedMs);
   await at.pass(strandedMs);
   assert.notEqual(at.volume('pvc-a'), undefined);
+  assert.equal(at.events.length, 1);
   assert.match(at.events[0]?.message ?? '', /the node n1 that has its data is not in the cluster/);
   const volume = at.volume('pvc-a') ?? assert.fail();
   at.api.put(collections.logicalVolumes, {

@@ -17,6 +17,8 @@ export const strandedMs = 60_000;
 /** Nodes that leave. What they hold is kept, until an administrator says otherwise. */
 export class NodeRemoval implements Duty {
   readonly #cluster: Cluster;
+  /** UIDs of volumes that were told of in this term. */
+  readonly #told = new Set<string>();
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -89,7 +91,9 @@ export class NodeRemoval implements Duty {
       const about = { apiVersion: apiVersionOf(kind), kind: 'LogicalVolume', name, uid };
       if (decision.kind === 'tell') {
         const { message } = decision;
-        recorder.event(about, { type: 'Warning', reason: 'NodeGone', message });
+        const what = { type: 'Warning', reason: 'NodeGone', message } as const;
+        if (!this.#told.has(uid)) recorder.event(about, what);
+        this.#told.add(uid);
         continue;
       }
       const isIt = { fieldSelector: `metadata.name=${nodeName}` };

@@ -294,6 +294,7 @@ export class Operator {
     ];
   }
 
+  /** Volumes matter more than figures about them: a port that is taken stops nothing. */
   async #startDiagnostics(): Promise<void> {
     const { log, options } = this.#parts;
     const address = parseAddress(options.metricsAddress);
@@ -302,8 +303,13 @@ export class Operator {
       const message = `--metrics-address is ${options.metricsAddress}: write :8080, or 0 for none`;
       throw new OperationError('InvalidConfiguration', message);
     }
-    const port = await this.#diagnostics.start(address);
-    log({ level: 'info', message: `serving metrics on port ${port}`, port });
+    try {
+      const port = await this.#diagnostics.start(address);
+      log({ level: 'info', message: `serving metrics on port ${port}`, port });
+    } catch (error) {
+      const message = `no metrics on ${options.metricsAddress}: ${(error as Error).message}`;
+      log({ level: 'error', message });
+    }
   }
 
   #trouble(what: string, error: Error, waitMs: number): void {
