@@ -4,12 +4,12 @@ import type { ClusterNames } from '../core/cluster/names.ts';
 import { KubeClient } from '../kube/client.ts';
 import { type Kind, metadataShape } from '../kube/kind.ts';
 import { Limiter } from '../kube/limiter.ts';
-import { kubeLimits } from '../kube/limits.ts';
 import type { Chance } from '../kube/ports.ts';
 import type { Transport } from '../kube/transport.ts';
 import { ClusterWork } from './cluster-work.ts';
 import { Registration } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
+import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import {
   type Doors,
@@ -124,7 +124,7 @@ export class Agent {
   #clusterWork(): ClusterWork {
     const { options, log, doors, standalone, ledger } = this.#parts;
     const { clock, chance, transport } = doors;
-    const { requestsPerSecond: perSecond, requestsAtOnce: atOnce } = kubeLimits;
+    const { requestsPerSecond: perSecond, requestsAtOnce: atOnce } = agentLimits;
     const limiter = new Limiter({ perSecond, atOnce }, clock);
     const client = new KubeClient({ transport, clock, chance, limiter });
     const { engine, volumes, groups } = standalone;

@@ -5,6 +5,11 @@ export const agentLimits = {
   /** What failed without certainty is tried again after this, then later and later. */
   retryFirstMs: 500,
   retryLongestMs: 60_000,
+  /** What waits for another object is looked at again, also if nothing was heard of it. */
+  waitLookMs: 10_000,
+  /** Requests to the API server: a burst of claims is told at once. */
+  requestsPerSecond: 50,
+  requestsAtOnce: 150,
   /** The annotations of the Node are written at most this often, unless somebody decides by them. */
   nodeWriteMs: 60_000,
   /** Changes of a volume group that come together are told together. */

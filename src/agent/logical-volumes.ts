@@ -165,16 +165,15 @@ export class LogicalVolumes {
   }
 
   async #carryOut(object: LogicalVolume, decision: AgentDecision): Promise<Again> {
-    const { volumes, log } = this.#parts;
-    const signal = this.#leave.signal;
-    const about = { volume: object.metadata.uid, name: object.metadata.name };
+    const { volumes } = this.#parts;
+    const { signal } = this.#leave;
     switch (decision.kind) {
       case 'rest':
       case 'mark':
         return undefined;
       case 'wait':
-        log({ level: 'info', message: decision.why, ...about });
-        return undefined;
+        // Its source may be one that no watch of ours shows.
+        return { afterMs: agentLimits.waitLookMs };
       case 'create':
         return this.#make(object, () => this.#create(decision.volume));
       case 'snapshot':

@@ -90,10 +90,10 @@ export class AgentClusterScene {
     return this.#agent;
   }
 
-  volume(name: string, spec: Json = {}): string {
+  volume(name: string, spec: Json = {}, node = 'n1'): string {
     const labels = {
       'app.kubernetes.io/created-by': 'topolvm-controller',
-      'topolvm.io/node': 'n1',
+      'topolvm.io/node': node,
     };
     const { metadata } = this.api.put(collections.logicalVolumes, {
       metadata: { name, labels, finalizers: ['topolvm.io/logicalvolume'] },

@@ -17,6 +17,20 @@ test('from an object to a mounted volume', async (t) => {
   assert.equal(scene.stage.world.machine.table.mounts.length, 1);
 });
 
+test('where fields cannot be selected the label finds our own, and only these', async (t) => {
+  const scene = await AgentClusterScene.begin(t);
+  scene.api.selectable.clear();
+  scene.volume('other', { nodeName: 'n2' }, 'n2');
+  await scene.start();
+  const uid = scene.volume('pvc-1');
+  await scene.until('made', () => scene.status('pvc-1')['volumeID'] === uid);
+  const asked = scene.api.requests
+    .map(({ url }) => decodeURIComponent(url))
+    .filter((url) => url.startsWith(`${collections.logicalVolumes}?`));
+  assert.ok(asked.every((url) => url.includes('nodeName=n1') || url.includes('io/node=n1')));
+  assert.deepEqual(scene.status('other'), {});
+});
+
 test('kubelet is told where the CSI socket is, after that socket answers', async (t) => {
   const scene = await AgentClusterScene.begin(t);
   await scene.start();

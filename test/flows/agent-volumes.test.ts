@@ -313,3 +313,18 @@ test('an object that is gone, and in a store that lags is not, leaves no volume 
   await scene.until('taken back', () => scene.lv('pvc-3') === undefined);
   await scene.until('the other is told', isMade(scene, 'pvc-2'));
 });
+
+test('trap 20: a thick volume waits for its snapshots, which would be lost with it', async () => {
+  const scene = await started();
+  scene.put('pvc-1');
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  scene.put('snap', { source: 'pvc-1', accessType: 'ro' });
+  await scene.until('made', isMade(scene, 'snap'));
+  scene.delete('pvc-1');
+  await scene.settle(10_000);
+  assert.notEqual(scene.lv('pvc-1'), undefined);
+  assert.match(scene.log.at(-1)?.message ?? '', /^VolumeHasSnapshots/);
+  scene.delete('snap');
+  await scene.until('released', () => ['snap', 'pvc-1'].every((name) => isReleased(scene, name)()));
+  assert.equal(scene.lv('pvc-1') ?? scene.lv('snap'), undefined);
+});
