@@ -4,11 +4,12 @@ import { rulesOf } from '../../tools/manifests-rbac.ts';
 import { driver, namespace } from '../cluster/programs.ts';
 import { assertSound, cluster, runs } from '../cluster/scene.ts';
 import { allows, requestOf } from './authorizer.ts';
+import { refusal } from './policy.ts';
 
 /** The scene watches capacities in all namespaces; the role, whose stores are tried elsewhere, does not. */
 const ofTheScene = /^(list|watch) csistoragecapacities$/;
 
-test('the life of a volume needs nothing that the rules do not allow', async () => {
+test('the life of a volume needs nothing that the rules and the policy do not allow', async () => {
   const stage = await cluster();
   stage.claim('data', { size: '300Mi' });
   stage.pod('p', 'data');
@@ -23,7 +24,7 @@ test('the life of a volume needs nothing that the rules do not allow', async () 
   await stage.until('all is gone', () => stage.admin.volumes.length === 0);
   await assertSound(stage);
   const asked = { operator: new Set<string>(), agent: new Set<string>() };
-  for (const { who = '', method, url } of stage.api.requests) {
+  for (const { who = '', method, url, body = '' } of stage.api.requests) {
     const role = /^(operator|agent)\b/.exec(who)?.[1] as 'operator' | 'agent' | undefined;
     if (role === undefined) continue;
     const request = requestOf(method, url);
@@ -31,6 +32,11 @@ test('the life of a volume needs nothing that the rules do not allow', async () 
     asked[role].add(what);
     if (role === 'operator' && ofTheScene.test(what)) continue;
     assert.ok(allows(rulesOf(role, driver), namespace, request), `${role}: ${what}`);
+    if (role === 'operator' || method !== 'POST') continue;
+    const object = JSON.parse(body) as object;
+    const { resource } = request;
+    const node = who.split(' ')[1] ?? '';
+    assert.equal(refusal({ resource, node, object, oldObject: null }), undefined);
   }
   for (const what of [
     'create logicalvolumes',
