@@ -1,83 +1,10 @@
 import assert from 'node:assert/strict';
-import test, { type TestContext } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
-import { FakeApi } from '../../test/kube/fake-api.ts';
+import test from 'node:test';
 import { collections } from '../../test/kube/fake-api-rules.ts';
-import { MemoryTransport } from '../../test/kube/memory-transport.ts';
-import { names, namespace, request } from '../../test/operator/scene.ts';
-import { Chance } from '../../test/world/chance.ts';
-import { FakeClock } from '../../test/world/clock.ts';
+import { names, request } from '../../test/operator/scene.ts';
+import { Town } from '../../test/operator/town.ts';
 import { oldLeases, ourLease } from '../core/cluster/leases.ts';
-import type { Cluster, Duty } from './duty.ts';
-import { startOperator } from './operator.ts';
-
-class Town {
-  readonly api = new FakeApi({ nowMs: () => this.clock.nowMs() });
-  readonly clock = new FakeClock(new Chance(3));
-  readonly notes: string[] = [];
-  readonly transports: MemoryTransport[] = [];
-
-  async operator(t: TestContext, host: string, duties?: (cluster: Cluster) => readonly Duty[]) {
-    const door = () => {
-      const made = new MemoryTransport(this.api);
-      this.transports.push(made);
-      return made;
-    };
-    const operator = await startOperator(
-      { names, namespace, csiSocket: '', metricsAddress: '0', version: '1', host },
-      () => undefined,
-      {
-        ...{ transport: door(), leaseTransport: door(), clock: this.clock },
-        ...{ wall: () => this.clock.nowMs(), chance: () => 0.5 },
-        duties: duties ?? (() => [this.#duty(host)]),
-      },
-    );
-    t.after(() => this.ended(operator.stop()));
-    return operator;
-  }
-
-  /** Says when it begins and when it has ended, a while after it was told to. */
-  #duty(host: string): Duty {
-    return {
-      run: async (signal) => {
-        this.notes.push(`${host} begins`);
-        await new Promise<void>((resolve) => {
-          signal.addEventListener('abort', () => resolve());
-        });
-        await this.clock.sleep(500);
-        this.notes.push(`${host} ends, ${this.holder(ourLease)} holds`);
-      },
-    };
-  }
-
-  lease(name: string, holderIdentity: string): void {
-    const spec = { holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 1 };
-    this.api.put(collections.leases, { metadata: { name, namespace }, spec });
-  }
-
-  holder(name: string): string {
-    const lease = this.api.one(collections.leases, name, namespace);
-    const { holderIdentity = '' } = (lease?.['spec'] ?? {}) as { holderIdentity?: string };
-    return holderIdentity.split('_')[0] ?? '';
-  }
-
-  async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 250) {
-      for (let turn = 0; turn < 12; turn += 1) await setImmediate();
-      await this.clock.advance(Math.min(left, 250));
-    }
-    for (let turn = 0; turn < 40; turn += 1) await setImmediate();
-  }
-
-  async ended(work: Promise<void>): Promise<void> {
-    let isDone = false;
-    const done = work.finally(() => {
-      isDone = true;
-    });
-    while (!isDone) await this.pass(250);
-    await done;
-  }
-}
+import type { Cluster } from './duty.ts';
 
 test('who leads holds our lease and gives it back after its duties have ended', async (t) => {
   const town = new Town();
