@@ -54,6 +54,8 @@ export type OperatorDoors = {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly chance: Chance;
+  /** That of the machine, unless told otherwise. */
+  readonly sinceBootMs?: () => number;
   /** What is done once; others only in tests. */
   readonly duties?: typeof dutiesOf;
 };
@@ -123,7 +125,8 @@ export class Operator {
     });
     const { stores } = this;
     this.#leases = {
-      ...{ names, namespace, clock: leaseClock(clock), trouble: trouble('leases') },
+      ...{ names, namespace, trouble: trouble('leases') },
+      clock: leaseClock(clock, parts.sinceBootMs),
       client: new KubeClient({ transport: leaseTransport, ...common }),
     };
     const mayChange = () => this.#mayChange();

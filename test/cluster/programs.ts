@@ -2,12 +2,14 @@ import type { DesiredNode } from '../../src/core/node.ts';
 import type { Service } from '../../src/csi/service.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { Clock } from '../../src/kube/ports.ts';
+import type { Transport } from '../../src/kube/transport.ts';
 import type { FakeHost } from '../world/fake-host.ts';
 import type { Life } from './life.ts';
 
 /** What a process of ours finds around it. */
 export type Surroundings = {
-  /** A client with connections of its own. */
+  /** A way to the API server with connections of its own. */
+  readonly transport: () => Transport;
   readonly client: () => KubeClient;
   readonly clock: Clock;
   readonly chance: () => number;

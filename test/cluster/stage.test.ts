@@ -73,7 +73,7 @@ test('trap 3: an operator that dies anywhere leaves no volume behind a claim tha
     stage.killOperator('o1');
     stage.pods.delete('p');
     stage.deleteClaim('data');
-    await assertSound(stage, 180_000);
+    await assertSound(stage, 600_000);
     assert.deepEqual(stage.admin.logicalVolumes, [], `SEED=${seed}`);
   }
 });

@@ -62,6 +62,11 @@ export class ClusterStage {
     for (let index = 1; index <= (spec.nodes ?? 2); index += 1) this.#addMachine(`n${index}`);
     this.#startControllers(chance.fork());
     this.api.listeners.add(() => this.#wakeAll());
+    this.api.listeners.add(({ collection, after }) => {
+      if (collection !== collections.events || after === undefined) return;
+      const { involvedObject, type, reason, message } = after;
+      this.lines.push(`event ${JSON.stringify({ reason, type, message, involvedObject })}`);
+    });
     this.pods.listeners.add(() => this.#wakeAll());
   }
 
@@ -236,6 +241,7 @@ export class ClusterStage {
     const fraction = () => chance.fraction();
     const link = () => new Link({ api, clock, network, life, machine, who: `${role} ${machine}` });
     return {
+      transport: link,
       client: () => new KubeClient({ transport: link(), clock: life.clock, chance: fraction }),
       ...{ clock: life.clock, chance: fraction, wall: () => clock.nowMs(), life, self },
       log: ({ level, message, ...rest }) => {
