@@ -51,6 +51,9 @@ export const unmarked = ', and its mark is gone';
 
 function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly string[] {
   const { name, uid, deletionTimestamp, annotations } = object.metadata;
+  // It is what the claim wants, and will be made when what stands in the way is gone.
+  const claim = stage.admin.claims.find((one) => name === `pvc-${one.metadata.uid}`);
+  if (claim !== undefined && !isBound(claim) && pendingReason(stage, claim).isProven) return [];
   const findings: string[] = [];
   const machine = stage.machines.get(object.spec.nodeName);
   const lv = machine === undefined ? undefined : volumesOn(machine).find((one) => one.name === uid);
@@ -143,13 +146,16 @@ function auditSize(
   if (has >= asked && state === '') return [];
   const isShown = stage.pods.all.some((pod) => pod.isRunning && pod.claims.includes(name));
   if (state === 'NodeResizePending' && !isShown) return [];
-  if (state !== 'ControllerResizeInfeasible') {
-    return [`the claim ${name} asks for ${asked} bytes, has ${has} and is ${state || 'idle'}`];
-  }
   const record = stage.admin.logicalVolumes.find(
     ({ metadata }) => metadata.uid === volume.spec.csi?.volumeHandle,
   );
   const machine = stage.machines.get(record?.spec.nodeName ?? '');
+  const lvs = machine === undefined ? [] : volumesOn(machine);
+  // LVM does not grow a thick volume that has snapshots.
+  if (isOrigin(lvs.find((lv) => lv.name === record?.metadata.uid))) return [];
+  if (state !== 'ControllerResizeInfeasible') {
+    return [`the claim ${name} asks for ${asked} bytes, has ${has} and is ${state || 'idle'}`];
+  }
   if (record === undefined || machine === undefined) return [];
   const more = asked - sizeAt(record, 'status.currentSize');
   const room = roomOn(machine, record.spec.deviceClass ?? '');

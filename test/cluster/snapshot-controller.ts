@@ -104,10 +104,11 @@ export class SnapshotController {
     for (const claim of this.#desk.claims) {
       if (claim.metadata.finalizers?.includes(claimProtection) !== true) continue;
       const isRead = this.#desk.snapshots.some(
-        ({ spec, status, metadata }) =>
-          spec.source.persistentVolumeClaimName === claim.metadata.name &&
-          status?.readyToUse !== true &&
-          metadata.deletionTimestamp === undefined,
+        (snapshot) =>
+          snapshot.spec.source.persistentVolumeClaimName === claim.metadata.name &&
+          snapshot.status?.readyToUse !== true &&
+          snapshot.metadata.deletionTimestamp === undefined &&
+          this.#contentOf(snapshot) !== undefined,
       );
       if (!isRead) this.#desk.finalizers(collections.claims, claim, { drop: claimProtection });
     }
