@@ -1,6 +1,8 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
 import type { CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
+import { showList } from '../base/show.ts';
+import { recordsIn } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
 import type { DeviceClass } from '../core/device-class.ts';
@@ -52,6 +54,7 @@ export class ClusterWork {
   readonly #nodes: Informer<Node>;
   readonly #storageClasses: Informer<StorageClass>;
   readonly #capacities: Informer<CsiStorageCapacity>;
+  #strays = '';
   readonly #work: LogicalVolumes;
   readonly #node: NodeReport;
   readonly #capacity: CapacityReport;
@@ -115,6 +118,20 @@ export class ClusterWork {
   #looked(host: ObservedHost): void {
     this.#work.looked(host);
     this.#roomChanged();
+    this.#tellStrays(host);
+  }
+
+  /** A volume of ours that no object names: a restored etcd, or an object that was forced away. */
+  #tellStrays(host: ObservedHost): void {
+    if (!this.#volumes.hasSynced) return;
+    const groups = new Set(this.#parts.classes().map(({ vg }) => vg));
+    const objects = new Set([...this.#volumes.values()].map(({ metadata }) => metadata.uid));
+    const strays = recordsIn(host, groups).filter(({ id }) => !objects.has(id));
+    const names = showList(strays.map(({ id, vg }) => `${vg.name}/${id}`));
+    if (names === this.#strays) return;
+    this.#strays = names;
+    const message = `no LogicalVolume names ${names}: they are left alone`;
+    if (names !== '') this.#parts.log({ level: 'warn', message });
   }
 
   #roomChanged(): void {

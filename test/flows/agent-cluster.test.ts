@@ -209,3 +209,21 @@ test('a new lvmd.yaml is in force without a restart', async (t) => {
   const thick = scene.volume('pvc-2');
   await scene.until('made', () => scene.status('pvc-2')['volumeID'] === thick);
 });
+
+test('a volume of ours that no object names is told, once, and left alone', async (t) => {
+  const scene = await AgentClusterScene.begin(t);
+  const agent = await scene.start();
+  const uid = scene.volume('pvc-1');
+  await scene.until('made', () => scene.status('pvc-1')['volumeID'] === uid);
+  scene.api.delete(collections.logicalVolumes, 'pvc-1');
+  const told = () =>
+    scene.log.filter(({ message }) => message.startsWith('no LogicalVolume names'));
+  await scene.until('told', async () => {
+    await agent.standalone.engine.observe();
+    return told().length > 0;
+  });
+  await agent.standalone.engine.observe();
+  assert.equal(told().length, 1);
+  assert.ok(told()[0]?.message.includes(`data/${uid}`));
+  assert.notEqual(scene.stage.world.lv('data', uid), undefined);
+});

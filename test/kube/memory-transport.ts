@@ -120,7 +120,10 @@ class Pipe {
   #wake: () => void = () => undefined;
 
   constructor(signal: AbortSignal | undefined) {
-    signal?.addEventListener('abort', () => this.break(new KubeError('Cancelled', 'left')));
+    const leave = () => this.break(new KubeError('Cancelled', 'left'));
+    signal?.addEventListener('abort', leave);
+    // Whoever left while it was opened hears no event any more.
+    if (signal?.aborted === true) leave();
   }
 
   hold(isHeld: boolean): void {
