@@ -7,6 +7,7 @@ import {
   snapshotMarks as marks,
   sourceFinalizer,
 } from '../../src/core/cluster/snapshot-content-marks.ts';
+import { KubeError } from '../../src/kube/errors.ts';
 import { usualTimes } from '../../src/kube/lease.ts';
 import { snapshotController } from '../../src/operator/snapshot-controller.ts';
 import { snapshotter } from '../../src/operator/snapshotter.ts';
@@ -16,14 +17,15 @@ import { annotationsOf, type Parts, SnapshotWorld } from './snapshots-world.ts';
 const { contents, snapshots, claims, volumes, leases } = collections;
 let lives = 0;
 
-function common({ cluster, kinds, client }: Parts) {
+function common(parts: Parts, fence: () => void = () => undefined) {
+  const { cluster, kinds, client } = parts;
   const { clock, wall, log, chance } = cluster;
   lives += 1;
   const lease = {
     ...{ client, clock, wall, log, chance, self: `us-${lives}` },
     ...{ namespace: 'quarry-system', times: usualTimes },
   };
-  return [snapshotController({ cluster, kinds, client, lease, fence: () => undefined })];
+  return [snapshotController({ cluster, kinds, client, lease, fence })];
 }
 
 const both = (parts: Parts) => [...common(parts), snapshotter(parts.cluster, parts.kinds)];
@@ -313,7 +315,7 @@ test('no content is made for a VolumeSnapshot that is gone, though the watch sti
   const world = scene();
   ask(world);
   beforeContent(world, () => world.api.delete(snapshots, 'snap', 'app'));
-  world.start(common);
+  world.start((parts) => common(parts));
   await world.pass(60_000);
   assert.equal(world.snapshot('snap'), undefined);
   assert.equal(world.api.all(contents).length, 0);
@@ -323,7 +325,7 @@ test('no content is made for a VolumeSnapshot that goes, though the watch does n
   const world = scene();
   ask(world);
   beforeContent(world, () => void world.remove(snapshots, 'snap', 'app'));
-  world.start(common);
+  world.start((parts) => common(parts));
   await world.pass(60_000);
   assert.equal(world.snapshot('snap'), undefined);
   assert.equal(world.api.all(contents).length, 0);
@@ -396,7 +398,7 @@ test('trap 24: it does nothing beside another one, wherever that has its lease',
     const world = scene();
     const uid = ask(world);
     rival(world, 0, namespace);
-    world.start(common);
+    world.start((parts) => common(parts));
     for (let round = 1; round < 30; round += 1) {
       await world.pass(2_000);
       rival(world, round, namespace);
@@ -413,7 +415,7 @@ test('trap 24: it does nothing beside another one, wherever that has its lease',
 
 test('trap 24: it gives way to another one that comes', async () => {
   const world = scene();
-  world.start(common);
+  world.start((parts) => common(parts));
   await world.pass(5_000);
   assert.match(holder(world, 'quarry-system'), /^us-/);
   for (let round = 1; round < 20; round += 1) {
@@ -433,10 +435,26 @@ test('trap 22: whether somebody else is there must be known before anything is d
   const world = scene();
   const uid = ask(world);
   world.api.missing.add(leases);
-  world.start(common);
+  world.start((parts) => common(parts));
   await world.pass(30_000);
   assert.equal(world.content(`snapcontent-${uid}`), undefined);
   world.api.missing.delete(leases);
   await world.pass(30_000);
+  assert.ok(world.content(`snapcontent-${uid}`) !== undefined);
+});
+
+test('trap 22: without the lead that it runs under nothing is written', async () => {
+  const world = scene();
+  const uid = ask(world);
+  let isLost = true;
+  world.start((parts) =>
+    common(parts, () => {
+      if (isLost) throw new KubeError('Fenced', 'the lease is lost: nothing was done');
+    }),
+  );
+  await world.pass(30_000);
+  assert.equal(world.api.writesTo(snapshots) + world.api.writesTo(claims), 0);
+  isLost = false;
+  await world.pass(60_000);
   assert.ok(world.content(`snapcontent-${uid}`) !== undefined);
 });

@@ -201,20 +201,39 @@ test('trap 20: what refuses to be removed keeps its content and its handle', asy
   assert.equal(world.book.views.size, 0);
 });
 
-test('trap 21: what is not ready is told as such and asked for again, later and later', async () => {
+test('trap 21: what is not ready is told as such and looked at again, later and later', async () => {
   const world = new SnapshotWorld();
   world.book.isReady = false;
   world.put(contents, content('c1'));
   world.start(driver);
   await world.pass(60_000);
-  const early = world.book.asked;
+  const early = world.book.looked;
   assert.ok(early > 3 && early < 20, `${early}`);
   assert.equal(world.content('c1')?.status?.readyToUse, false);
   await world.pass(600_000);
-  assert.ok(world.book.asked - early < 8);
+  assert.ok(world.book.looked - early < 8);
   world.book.isReady = true;
   await world.pass(300_000);
   assert.equal(world.content('c1')?.status?.readyToUse, true);
+  assert.equal(world.book.asked, 1);
+});
+
+test('trap 12: a snapshot that vanished before it was ready is not made again', async () => {
+  const world = new SnapshotWorld();
+  world.book.isReady = false;
+  world.put(contents, content('c1'));
+  world.start(driver);
+  await world.pass(2_000);
+  const handle = world.content('c1')?.status?.snapshotHandle;
+  world.book.views.clear();
+  world.book.isReady = true;
+  await world.pass(60_000);
+  assert.equal(world.book.views.size, 0);
+  assert.equal(world.content('c1')?.status?.snapshotHandle, handle);
+  assert.match(world.content('c1')?.status?.error?.message ?? '', /there is no snapshot/);
+  await giveUp(world, 'c1');
+  await world.pass(5_000);
+  assert.equal(world.content('c1'), undefined);
 });
 
 test('trap 21: without a size nothing is ready', async () => {

@@ -266,6 +266,8 @@ export class MemoryBook implements VolumeBook {
   sizeBytes: Bytes = bytes(GiB);
   /** How often somebody asked for a snapshot. */
   asked = 0;
+  /** How often somebody looked at one. */
+  looked = 0;
   readonly #nowMs: () => number;
   #ids = 0;
 
@@ -290,6 +292,7 @@ export class MemoryBook implements VolumeBook {
   }
 
   async get(_kind: string, id: string): Promise<VolumeView> {
+    this.looked += 1;
     const view = this.views.get(id);
     if (view === undefined)
       throw new OperationError('VolumeNotFound', `there is no snapshot ${id}`);

@@ -37,7 +37,7 @@ export type ContentStep =
   | { readonly kind: 'rest' }
   /** Write down that it is going to be made. Nothing is made before. */
   | { readonly kind: 'announce' }
-  /** Make it, or see how far it is: the same request again finds it. */
+  /** Make it: the same request again finds it. */
   | { readonly kind: 'make'; readonly name: string; readonly sourceIds: readonly string[] }
   | { readonly kind: 'check'; readonly handle: string; readonly memberIds: readonly string[] }
   /** It is known what became of it. */
@@ -91,8 +91,10 @@ function making(view: ContentView, origin: ContentOrigin & { kind: 'made' }): Co
   // Also while it goes: only an answer tells whether there is something to remove.
   if (view.isBeingCreated) return make;
   if (view.isBeingDeleted) return rest;
-  // It is there, and looked at again until it is ready.
-  if (view.handle !== undefined) return make;
+  // Looked at again until it is ready, and never made again: that would be another one.
+  if (view.handle !== undefined) {
+    return view.isGoing ? rest : { kind: 'check', handle: view.handle, memberIds: [] };
+  }
   if (view.isGoing) {
     const message = 'it is being deleted, so nothing is made for it any more';
     const remedy = 'Delete the snapshot and make another one';
