@@ -103,12 +103,13 @@ export class SnapshotController {
   #freeClaims(): void {
     for (const claim of this.#desk.claims) {
       if (claim.metadata.finalizers?.includes(claimProtection) !== true) continue;
+      const isGoing = claim.metadata.deletionTimestamp !== undefined;
       const isRead = this.#desk.snapshots.some(
         (snapshot) =>
           snapshot.spec.source.persistentVolumeClaimName === claim.metadata.name &&
           snapshot.status?.readyToUse !== true &&
           snapshot.metadata.deletionTimestamp === undefined &&
-          this.#contentOf(snapshot) !== undefined,
+          (!isGoing || this.#contentOf(snapshot) !== undefined),
       );
       if (!isRead) this.#desk.finalizers(collections.claims, claim, { drop: claimProtection });
     }
