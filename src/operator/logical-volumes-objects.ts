@@ -64,8 +64,16 @@ export class LogicalVolumeObjects {
   async find(id: string): Promise<LogicalVolume | undefined> {
     const known = this.named(this.#names.get(id));
     if (known !== undefined) return known;
-    const { items } = await told(id, this.#parts.client.list(this.#kind));
+    const items = await this.listed(id);
     return items.find((volume) => idOf(volume) === id || volume.metadata.uid === id);
+  }
+
+  /** All of them, as the server has them in this moment. */
+  async listed(what: string): Promise<readonly LogicalVolume[]> {
+    const { client, store } = this.#parts;
+    const { items } = await told(what, client.list(this.#kind));
+    for (const item of items) store.putOwn(item);
+    return items;
   }
 
   /** The object that was made, or undefined when there is one of this name already. */

@@ -464,3 +464,16 @@ test('a node whose name fits no label gets volumes all the same', async (t) => {
     'app.kubernetes.io/created-by': 'topolvm-controller',
   });
 });
+
+test('who left before it was his turn has asked for nothing', async (t) => {
+  const at = await twoNodes(t);
+  const first = outcome(at.book.create(request('pvc-a'), ['n1']));
+  const leave = new AbortController();
+  const second = outcome(at.book.create(request('PVC-A'), ['n1'], leave.signal));
+  await at.settle();
+  leave.abort();
+  at.release('pvc-a');
+  await at.settle();
+  assert.deepEqual([first.error?.code, second.error?.code], ['StaleView', 'Cancelled']);
+  assert.deepEqual(at.volumes(), []);
+});

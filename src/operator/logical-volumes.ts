@@ -42,6 +42,7 @@ import type { Stores } from './duty.ts';
 import {
   asAbortSignal,
   LogicalVolumeObjects,
+  left,
   type ObjectParts,
 } from './logical-volumes-objects.ts';
 
@@ -391,7 +392,8 @@ export class LogicalVolumeBook implements VolumeBook {
   ): Promise<T> {
     this.#parts.mayChange();
     const leave = asAbortSignal(signal);
-    return this.turns.run(name, () => work(leave), signal);
+    const begin = () => (leave?.aborted === true ? Promise.reject(left(name)) : work(leave));
+    return this.turns.run(name, begin, signal);
   }
 
   #inventory(): Inventory {

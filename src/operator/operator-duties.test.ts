@@ -89,6 +89,6 @@ test('trap 3: what an operator left that died before it published goes; what was
   assert.deepEqual(names, ['pvc-once']);
   const text = operator.metrics.text();
   assert.match(text, /^quarry_orphan_volumes\{reason="no-persistent-volume"\} 1$/m);
-  const events = town.api.all(collections.events).map((event) => event['reason']);
+  const events = town.api.all(collections.events).map((event) => String(event['reason']));
   assert.deepEqual(events.toSorted(), ['OrphanRemoved', 'OrphanedVolume']);
 });

@@ -1,4 +1,5 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
+import { claimAnnotation } from '../core/cluster/names.ts';
 import { decideOrphan, type OrphanDecision, type Owners } from '../core/cluster/orphans.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { apiVersionOf } from '../kube/kind.ts';
@@ -52,8 +53,8 @@ export class Orphans implements Duty {
     this.#told = new Set([...this.#told].filter((uid) => uids.includes(uid)));
     for (const { volume, decision } of this.#found) {
       if (signal.aborted) return;
-      this.#tell(volume, decision);
-      if (decision.kind === 'remove') await this.#remove(volume, signal);
+      const isTold = decision.kind === 'report' || (await this.#remove(volume, signal));
+      if (isTold) this.#tell(volume, decision);
     }
   }
 
@@ -82,28 +83,36 @@ export class Orphans implements Duty {
   }
 
   /** What the stores say is asked of the server itself, and only the object as it is now is deleted. */
-  async #remove(known: LogicalVolume, signal: AbortSignal): Promise<void> {
-    const { client, stores, names } = this.#cluster;
+  async #remove(known: LogicalVolume, signal: AbortSignal): Promise<boolean> {
+    const { client, names } = this.#cluster;
     const kind = logicalVolumeKind(names.domain);
     const { name, uid } = known.metadata;
     const volume = await client.find(kind, { name }, { signal });
-    if (volume === undefined || volume.metadata.uid !== uid) return;
-    const isPublished =
-      (await client.find(persistentVolumeKind, { name }, { signal })) !== undefined;
-    const claims = await client.list(claimKind, {}, { kind: 'newest' }, { signal });
-    const owners: Owners = {
-      claims: new Set(claims.items.map(({ metadata }) => metadata.uid)),
-      handles: this.#owners().handles,
-      volumes: new Set(isPublished ? [name] : []),
-    };
-    stores.logicalVolumes.putOwn(volume);
-    if (decideOrphan(volume, owners).kind !== 'remove') return;
+    if (volume === undefined || volume.metadata.uid !== uid) return false;
+    if (decideOrphan(volume, await this.#ownersNow(volume, signal)).kind !== 'remove') return false;
     const { resourceVersion } = volume.metadata;
     try {
-      await client.delete(kind, { name }, { uid, resourceVersion, signal });
+      return await client.delete(kind, { name }, { uid, resourceVersion, signal });
     } catch (error) {
       // Somebody wrote to it meanwhile, perhaps to publish it.
       if (!isKubeError(error, 'Conflict')) throw error;
+      return false;
     }
+  }
+
+  async #ownersNow({ metadata }: LogicalVolume, signal: AbortSignal): Promise<Owners> {
+    const { client } = this.#cluster;
+    const known = this.#owners();
+    const [namespace = '', claimName = ''] = (metadata.annotations?.[claimAnnotation] ?? '').split(
+      '/',
+    );
+    const { name } = metadata;
+    const volume = await client.find(persistentVolumeKind, { name }, { signal });
+    const claim = await client.find(claimKind, { namespace, name: claimName }, { signal });
+    return {
+      ...known,
+      claims: new Set([...known.claims, ...(claim === undefined ? [] : [claim.metadata.uid])]),
+      volumes: new Set([...known.volumes, ...(volume === undefined ? [] : [name])]),
+    };
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { collections } from '../../test/kube/fake-api-rules.ts';
 import { outcome, request, twoNodes, withVolume } from '../../test/operator/scene.ts';
 
 test('a group snapshot is asked for as a whole, and ready when all of it is', async (t) => {
@@ -103,4 +104,47 @@ test('a group that was cut off goes on under its id, and with the members that a
   for (const { metadata } of now) at.made(metadata.name);
   await at.settle();
   assert.equal(again.value?.isReady, true);
+});
+
+/** As another leader began it, a moment ago: nothing of it has been heard here. */
+function unheard(at: Awaited<ReturnType<typeof twoNodes>>, name: string, sourceId: string): string {
+  at.transport.isHeld = true;
+  const made = at.api.put(collections.logicalVolumes, {
+    metadata: {
+      ...{ name, finalizers: ['topolvm.io/logicalvolume'] },
+      annotations: {
+        ...{ 'quarry.io/snapshot-group': 'theirs', 'quarry.io/snapshot-group-size': '1' },
+        ...{ 'quarry.io/snapshot-group-name': 'g', 'quarry.io/source': `volume/${sourceId}` },
+      },
+    },
+    spec: { name, nodeName: 'n1', size: '1Gi', source: 'pvc-a', accessType: 'ro' },
+  });
+  at.made(name);
+  return made.metadata.uid;
+}
+
+test('trap 22: a group that another leader made and we have not heard of is found', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  await at.settle();
+  const id = unheard(at, 'snapshot-x', a.id);
+  const taken = outcome(at.cluster.groups.create('g', [a.id]));
+  await at.settle();
+  assert.equal(taken.value?.id, 'theirs');
+  assert.deepEqual(
+    taken.value?.members.map((member) => member.id),
+    [id],
+  );
+});
+
+test('trap 11: a group that we have not heard of is not called removed', async (t) => {
+  const at = await twoNodes(t);
+  const a = await withVolume(at, 'pvc-a');
+  await at.settle();
+  unheard(at, 'snapshot-x', a.id);
+  const removed = outcome(at.cluster.groups.remove('theirs', []));
+  await at.settle();
+  assert.equal(removed.isSettled, false);
+  assert.notEqual(at.volume('snapshot-x')?.metadata.deletionTimestamp, undefined);
+  assert.equal((await at.cluster.groups.get('theirs', [])).id, 'theirs');
 });

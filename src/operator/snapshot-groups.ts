@@ -39,8 +39,7 @@ export class LogicalVolumeGroups implements GroupBook {
 
   async get(id: string, snapshotIds: readonly string[]): Promise<GroupView> {
     const { objects } = this.#parts.book;
-    await this.#parts.book.checkSeen(`the group snapshot ${id}`);
-    const group = groupById(objects.all, id);
+    const group = groupById(objects.all, id) ?? groupById(await objects.listed(id), id);
     if (group === undefined) {
       throw new OperationError('VolumeNotFound', `there is no group snapshot ${id}`);
     }
@@ -63,9 +62,9 @@ export class LogicalVolumeGroups implements GroupBook {
   ): Promise<GroupView> {
     const { book } = this.#parts;
     checkSources(sourceIds);
-    await book.checkSeen(`the group snapshot ${name}`);
     const { objects } = book;
-    const begun = groupByName(objects.all, name);
+    // A second group of the name would leave the first one to nobody, so only the server is asked.
+    const begun = groupByName(await objects.listed(name), name);
     const refusal =
       begun === undefined
         ? undefined
@@ -128,9 +127,9 @@ export class LogicalVolumeGroups implements GroupBook {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const { objects } = this.#parts.book;
-    await this.#parts.book.checkSeen(`the group snapshot ${id}`);
-    const members = groupById(objects.all, id)?.members ?? [];
-    const refusal = membersRefusal(id, members, snapshotIds, objects.all);
+    const all = await objects.listed(id);
+    const members = groupById(all, id)?.members ?? [];
+    const refusal = membersRefusal(id, members, snapshotIds, all);
     if (refusal !== undefined) throw thrown(refusal);
     await this.#removeAll(members, signal);
   }

@@ -38,8 +38,9 @@ export function decideOrphan(volume: LogicalVolume, owners: Owners): OrphanDecis
   const whose = annotations[claimAnnotation];
   const what = `${name} on ${volume.spec.nodeName}, ${showBytes(sizeOf(volume))}`;
   const mark = annotations[unpublishedAnnotation];
-  if (mark !== undefined && mark !== '') {
-    const message = `${what}: the claim ${whose ?? mark} is gone, and no PersistentVolume ever was`;
+  // Without its claim's name nobody could look whether it is really gone.
+  if (mark !== undefined && mark !== '' && whose !== undefined) {
+    const message = `${what}: the claim ${whose} is gone, and no PersistentVolume ever was`;
     return { kind: 'remove', reason: 'never-published', message };
   }
   const reason = claim === undefined ? 'no-persistent-volume' : 'claim-gone';
