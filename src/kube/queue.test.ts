@@ -80,6 +80,22 @@ test('what fails is tried again, later and later, and what worked starts anew', 
   assert.equal(scene.waits.at(-1), 1_000);
 });
 
+test('what changed while it failed is looked at soon, but not at once', async () => {
+  const scene = new Scene();
+  scene.queue.add('a');
+  for (let failure = 0; failure < 3; failure += 1) {
+    await scene.fail('a');
+    await scene.clock.advance(10_000);
+  }
+  scene.queue.add('a');
+  await scene.fail('a');
+  const { length } = scene.began;
+  await scene.clock.advance(999);
+  assert.equal(scene.began.length, length);
+  await scene.clock.advance(1);
+  assert.equal(scene.began.length, length + 1);
+});
+
 test('who wants to be looked at later is, and a change comes first', async () => {
   const scene = new Scene();
   scene.queue.add('a');

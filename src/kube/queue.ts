@@ -123,8 +123,8 @@ export class WorkQueue {
       this.#stop.abort();
       return;
     }
-    // What changed meanwhile is no reason to hurry: it is what failed.
-    this.#ready.delete(key);
-    this.addAfter(key, waitMs);
+    // What changed meanwhile may be what was missing, or what we wrote about our failure ourselves.
+    const isNew = this.#ready.delete(key);
+    this.addAfter(key, isNew ? Math.min(waitMs, firstWaitMs) : waitMs);
   }
 }
