@@ -23,6 +23,11 @@ async function leaving(at: OperatorScene, annotations: Record<string, string> = 
   await at.pass(5_000);
 }
 
+function assertKept(at: OperatorScene): void {
+  const { metadata } = at.volume('pvc-a') ?? assert.fail('it is gone');
+  assert.equal(metadata.deletionTimestamp, undefined);
+}
+
 const node = (at: OperatorScene) => at.api.one(collections.nodes, 'n1');
 const claim = (at: OperatorScene) => at.api.one(collections.claims, 'data', 'ns');
 
@@ -30,12 +35,12 @@ test('trap 30: a Node that is deleted takes nothing along; our finalizer goes, o
   const at = await twoNodes(t);
   await leaving(at);
   assert.deepEqual(node(at)?.metadata['finalizers'], ['other.io/x']);
-  assert.equal(at.volume('pvc-a')?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
   assert.notEqual(claim(at), undefined);
   assert.match(at.events[0]?.message ?? '', /^1 volumes stay behind and are kept: pvc-a\./);
   at.api.delete(collections.nodes, 'n1');
   for (let round = 0; round < 10; round += 1) await at.pass(strandedMs);
-  assert.equal(at.volume('pvc-a')?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
 });
 
 test('an administrator’s word on the Node gives its volumes up, and keeps the claims', async (t) => {
@@ -49,7 +54,7 @@ test('an administrator’s word on the Node gives its volumes up, and keeps the 
 test('any other word is none', async (t) => {
   const at = await twoNodes(t);
   await leaving(at, { 'quarry.io/discard': 'yes' });
-  assert.equal(at.volume('pvc-a')?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
 });
 
 test('trap 30: a volume whose node is gone is given up by a word on it, and not before', async (t) => {
@@ -84,7 +89,7 @@ test('a word on a volume whose node is there does nothing', async (t) => {
   at.run(new NodeRemoval(at.cluster));
   await at.pass(strandedMs);
   await at.pass(strandedMs);
-  assert.equal(at.volume('pvc-a')?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
 });
 
 test('no new volume goes to a node that leaves', async (t) => {
@@ -104,4 +109,37 @@ test('trap 16: dead finalizers of claims are stripped, and those of others are l
   await at.pass(1_000);
   const old = at.api.one(collections.claims, 'old', 'ns');
   assert.deepEqual(old?.metadata['finalizers'], ['kubernetes.io/pvc-protection']);
+});
+
+test('trap 30: a word that was meant for an earlier Node of the name is none for the next one', async (t) => {
+  const at = await twoNodes(t);
+  await withVolume(at, 'pvc-a');
+  const going = { finalizers: ['topolvm.io/node'], deletionTimestamp: '2026-01-01T00:00:00Z' };
+  at.node('n1', { 'quarry.io/discard': 'volumes' }, going);
+  await at.settle();
+  at.transport.isHeld = true;
+  at.api.delete(collections.nodes, 'n1');
+  at.node('n1');
+  at.run(new NodeRemoval(at.cluster));
+  await at.pass(5_000);
+  assertKept(at);
+});
+
+test('trap 30: a word that was taken back in the last moment is none', async (t) => {
+  const at = await twoNodes(t);
+  await withVolume(at, 'pvc-a');
+  at.api.delete(collections.nodes, 'n1');
+  const volume = at.volume('pvc-a') ?? assert.fail();
+  const say = (annotations: Record<string, string>) =>
+    at.api.put(collections.logicalVolumes, {
+      ...volume,
+      metadata: { ...volume.metadata, annotations },
+    });
+  say({ 'quarry.io/discard': 'true' });
+  await at.settle();
+  at.transport.isHeld = true;
+  say({});
+  at.run(new NodeRemoval(at.cluster));
+  await at.pass(strandedMs);
+  assertKept(at);
 });

@@ -54,9 +54,14 @@ export class NodeRemoval implements Duty {
     switch (decision.kind) {
       case 'leave':
         return undefined;
-      case 'discard':
+      case 'discard': {
+        // Another Node of the name may be there by now, with volumes that nobody gave up.
+        const now = await this.#nodeNow(name, signal);
+        if (now === undefined || now.metadata.uid !== node.metadata.uid) return undefined;
+        if (decideNode(now, decision.volumes, names).kind !== 'discard') return undefined;
         for (const volume of decision.volumes) await this.#discard(volume, signal);
         return { afterMs: 1_000 };
+      }
       case 'release':
         if (decision.message !== undefined) {
           const about = { apiVersion: 'v1', kind: 'Node', name, uid: node.metadata.uid };
@@ -96,10 +101,20 @@ export class NodeRemoval implements Duty {
         this.#told.add(uid);
         continue;
       }
-      const isIt = { fieldSelector: `metadata.name=${nodeName}` };
-      const { items } = await client.list(nodeKind, isIt, { kind: 'newest' }, { signal });
-      if (items.length === 0) await this.#discard(volume, signal);
+      const now = await client.find(kind, { name }, { signal });
+      const node = await this.#nodeNow(nodeName, signal);
+      const isMeant = now !== undefined && now.metadata.uid === uid;
+      if (isMeant && decideStranded(now, node, names).kind === 'discard') {
+        await this.#discard(now, signal);
+      }
     }
+  }
+
+  async #nodeNow(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    const { client } = this.#cluster;
+    const isIt = { fieldSelector: `metadata.name=${name}` };
+    const { items } = await client.list(nodeKind, isIt, { kind: 'newest' }, { signal });
+    return items.find(({ metadata }) => metadata.name === name);
   }
 
   /** The object goes without its node being asked: an administrator said that the data may go. */

@@ -17,6 +17,11 @@ function logicalVolume(at: OperatorScene, annotations: Record<string, string> = 
   return at.volume(name)?.metadata.uid ?? '';
 }
 
+function assertKept(at: OperatorScene): void {
+  const { metadata } = at.volume(name) ?? assert.fail('it is gone');
+  assert.equal(metadata.deletionTimestamp, undefined);
+}
+
 const mark = { 'quarry.io/unpublished': uid, 'quarry.io/claim': 'ns/data' };
 
 test('trap 3: a volume that no PersistentVolume ever had goes when its claim is gone', async (t) => {
@@ -25,7 +30,7 @@ test('trap 3: a volume that no PersistentVolume ever had goes when its claim is 
   const orphans = new Orphans(at.cluster);
   at.run(orphans);
   await at.pass(orphanTimes.graceMs - orphanTimes.everyMs);
-  assert.equal(at.volume(name)?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
   for (let round = 0; round < 3; round += 1) await at.pass(orphanTimes.everyMs);
   assert.notEqual(at.volume(name)?.metadata.deletionTimestamp, undefined);
   assert.deepEqual(
@@ -40,7 +45,7 @@ test('trap 3: without our mark it is told of, once, and never removed', async (t
   const orphans = new Orphans(at.cluster);
   at.run(orphans);
   for (let round = 0; round < 20; round += 1) await at.pass(orphanTimes.everyMs);
-  assert.equal(at.volume(name)?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
   assert.equal(at.events.length, 1);
   assert.match(at.events[0]?.message ?? '', /1 GiB: its claim is gone\. Remedy: .*volumeHandle/);
   assert.deepEqual(
@@ -57,7 +62,7 @@ test('a volume with a claim, or with a PersistentVolume, is nobody’s business'
   await at.settle();
   at.run(new Orphans(at.cluster));
   for (let round = 0; round < 20; round += 1) await at.pass(orphanTimes.everyMs);
-  assert.equal(at.volume(name)?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
   assert.deepEqual(at.events, []);
 });
 
@@ -79,7 +84,7 @@ test('trap 3: a claim that our cache has lost is asked for before anything is re
   for (let passed = 0; passed < later; passed += orphanTimes.everyMs) {
     await at.pass(orphanTimes.everyMs);
   }
-  assert.equal(at.volume(name)?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
 });
 
 test('trap 3: a volume that is published in the last moment stays', async (t) => {
@@ -96,5 +101,5 @@ test('trap 3: a volume that is published in the last moment stays', async (t) =>
   for (let passed = 0; passed < later; passed += orphanTimes.everyMs) {
     await at.pass(orphanTimes.everyMs);
   }
-  assert.equal(at.volume(name)?.metadata.deletionTimestamp, undefined);
+  assertKept(at);
 });
