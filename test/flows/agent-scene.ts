@@ -28,7 +28,7 @@ export type Draft = Partial<LogicalVolume['spec']> & {
 
 /** The stage's node `n1` in a cluster: an API server in memory and the agent's work with objects. */
 export class AgentScene {
-  readonly stage = new PublishingStage();
+  readonly stage: PublishingStage;
   readonly api = new FakeApi();
   readonly transport = new MemoryTransport(this.api);
   readonly log: LogEvent[] = [];
@@ -42,13 +42,14 @@ export class AgentScene {
   readonly #uids = new Map<string, string>();
   changes = 0;
 
-  private constructor() {
+  private constructor(seed: number) {
+    this.stage = new PublishingStage({ seed });
     this.classes = this.stage.node.deviceClasses;
     this.api.selectable.add('spec.nodeName');
   }
 
-  static async begin(): Promise<AgentScene> {
-    const scene = new AgentScene();
+  static async begin(seed = 1): Promise<AgentScene> {
+    const scene = new AgentScene(seed);
     await scene.stage.setUp();
     await scene.stage.run(scene.stage.engine.observe());
     scene.stage.ran.length = 0;
@@ -92,6 +93,19 @@ export class AgentScene {
     this.#stop.abort();
     this.transport.cut();
     this.stage.restart();
+  }
+
+  /** As every life begins: what an earlier one started is waited for. */
+  async recover(): Promise<void> {
+    let isDone = false;
+    const { engine } = this.stage;
+    const work = async () => {
+      await engine.recover(['data']);
+      await engine.observe();
+      isDone = true;
+    };
+    void work();
+    await this.until('recovered', () => isDone);
   }
 
   async stop(): Promise<void> {

@@ -204,3 +204,14 @@ test('trap 27: sizes are whole bytes, however they are written', () => {
   assert.equal(sizeOf('1e9'), 1_000_000_000n);
   assert.equal(sizeOf('9007199254740993'), 9_007_199_254_740_993n);
 });
+
+test('what was taken before its source went is told all the same', () => {
+  const tags = ['quarry', 'quarry.source=S', 'quarry.from=snapshot'];
+  const host = hostOf(sampleVg({ lvs: [sampleLv({ name: 'U', tags })] }));
+  const taken = decide({ spec: { source: 's', accessType: 'ro' } }, { host });
+  assert.ok(taken.kind === 'snapshot');
+  assert.equal(taken.snapshot.sourceId, 'S');
+  const clone = decide({ spec: { source: 's', accessType: 'rw' } }, { host });
+  assert.ok(clone.kind === 'create');
+  assert.deepEqual(clone.volume.source, { kind: 'snapshot', id: 'S' });
+});

@@ -8,6 +8,7 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost } from '../observed.ts';
 import { volumeCondition } from '../publication/condition.ts';
 import type { VolumeCondition } from '../publication/status.ts';
+import { readTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { groupIn } from './agent-group.ts';
 import { conditionWrite } from './health.ts';
@@ -191,15 +192,36 @@ function decideCreation(view: AgentView): AgentDecision {
   const { name, deviceClass: className = '', lvcreateOptionClass: optionClass = '' } = spec;
   const volume = { id, name, className, optionClass, sizeBytes };
   if (!hasSource(spec.source)) return { kind: 'create', volume: { ...volume, source: undefined } };
-  const trouble = sourceTrouble({ object, source });
-  if (trouble !== undefined) return trouble;
-  if (source === undefined) return missingSource(object);
-  const sourceId = source.metadata.uid;
+  const from = sourceFor({ object, source }, view.host);
+  if (from.kind !== 'from') return from;
   const group = groupIn(object);
   if (group !== undefined) return isBlocked(group) ? failed(group) : decideGroup(view, group);
+  const sourceId = from.source.id;
   if (isSnapshot(object)) return { kind: 'snapshot', snapshot: { id, name, sourceId } };
+  return { kind: 'create', volume: { ...volume, source: from.source } };
+}
+
+type From = {
+  readonly kind: 'from';
+  readonly source: { readonly kind: Recorded['kind']; readonly id: string };
+};
+
+/** What is on the disks already says what it was made from, whatever became of its source since. */
+function sourceFor(member: AgentMember, host: ObservedHost): From | AgentDecision {
+  const { object, source } = member;
+  const begun = host.vgs
+    .map((vg) => findLv(vg, object.metadata.uid))
+    .find((lv) => lv !== undefined);
+  const noted = begun === undefined ? undefined : (readTag(begun.tags, 'source') ?? begun.origin);
+  if (begun !== undefined && noted !== undefined) {
+    const kind = readTag(begun.tags, 'from') === 'snapshot' ? 'snapshot' : 'volume';
+    return { kind: 'from', source: { kind, id: noted } };
+  }
+  const trouble = sourceTrouble(member);
+  if (trouble !== undefined) return trouble;
+  if (source === undefined) return missingSource(object);
   const kind = isSnapshot(source) ? 'snapshot' : 'volume';
-  return { kind: 'create', volume: { ...volume, source: { kind, id: sourceId } } };
+  return { kind: 'from', source: { kind, id: source.metadata.uid } };
 }
 
 function missingSource({ spec }: LogicalVolume): AgentDecision {
@@ -226,7 +248,7 @@ function sourceTrouble({ object, source }: AgentMember): AgentDecision | undefin
 
 /** All snapshots of a group are taken at one moment: when the last of its objects is here. */
 function decideGroup(
-  { members }: AgentView,
+  { members, host }: AgentView,
   group: { readonly id: string; readonly size: number; readonly name: string },
 ): AgentDecision {
   const failed = members.find(({ object }) => (object.status?.code ?? 0) !== 0);
@@ -241,9 +263,9 @@ function decideGroup(
   }
   const ids = new Map<string, string>();
   for (const member of present) {
-    const trouble = sourceTrouble(member);
-    if (trouble !== undefined) return trouble;
-    ids.set(member.source?.metadata.uid ?? '', member.object.metadata.uid);
+    const from = sourceFor(member, host);
+    if (from.kind !== 'from') return from;
+    ids.set(from.source.id, member.object.metadata.uid);
   }
   return { kind: 'group', group: { id: group.id, name: group.name, members: ids } };
 }
