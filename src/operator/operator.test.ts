@@ -98,14 +98,16 @@ test('a duty with a bug ends the process, after the others have ended', async (t
     {
       run: async (signal) => {
         await until(signal);
+        await town.clock.sleep(1_000);
         ended.push('the other');
       },
     },
   ]);
   const failed = assert.rejects(operator.failed, { message: 'a bug' });
+  operator.failed.catch(() => ended.push('the process'));
   await town.pass(3_000);
   await failed;
-  assert.deepEqual(ended, ['the other']);
+  assert.deepEqual(ended, ['the other', 'the process']);
 });
 
 test('figures and status say who leads', async (t) => {
