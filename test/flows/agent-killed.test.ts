@@ -4,7 +4,8 @@ import { Chance } from '../world/chance.ts';
 import { AgentScene, logicalVolumes } from './agent-scene.ts';
 
 /**
- * Objects come, grow and go while the agent is killed, the API server is away and answers get lost.
+ * Objects come, grow and go while the agent is killed, lvm fails, the API server is away and answers
+ * get lost.
  * When that ends every object is as it should be, and nothing is on the disks that none names.
  */
 async function live(seed: number): Promise<void> {
@@ -12,7 +13,9 @@ async function live(seed: number): Promise<void> {
   const chance = new Chance(seed * 7919);
   const happens = (share: number) => chance.happens(share);
   scene.start();
+  const { faults } = scene.stage.world;
   const names = put(scene);
+  faults.rates({ fail: 0.03, killed: 0.03, mishap: 0.03, locked: 0.02 });
   const made = new Map<string, string>();
   for (let turn = 0; turn < 120; turn += 1) {
     await scene.pass(20);
@@ -28,6 +31,7 @@ async function live(seed: number): Promise<void> {
     if (happens(0.04)) act(scene, chance.pick(names) ?? '', happens(0.5));
   }
   scene.transport.faults.length = 0;
+  faults.stop();
   await scene.settle(200_000);
   check(scene, names, made);
 }

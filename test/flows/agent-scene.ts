@@ -3,6 +3,7 @@ import { Ledger } from '../../src/agent/ledger.ts';
 import type { LogEvent } from '../../src/agent/log.ts';
 import { LogicalVolumes } from '../../src/agent/logical-volumes.ts';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
+import { OperationError } from '../../src/base/failures.ts';
 import { groupNotes } from '../../src/core/cluster/logical-volume-group.ts';
 import type { DeviceClass } from '../../src/core/device-class.ts';
 import { Groups } from '../../src/csi/groups.ts';
@@ -100,9 +101,17 @@ export class AgentScene {
     let isDone = false;
     const { engine } = this.stage;
     const work = async () => {
-      await engine.recover(['data']);
-      await engine.observe();
-      isDone = true;
+      for (;;) {
+        try {
+          await engine.recover(['data']);
+          await engine.observe();
+          isDone = true;
+          return;
+        } catch (error) {
+          if (!(error instanceof OperationError)) throw error;
+          await this.stage.world.clock.sleep(1_000);
+        }
+      }
     };
     void work();
     await this.until('recovered', () => isDone);
