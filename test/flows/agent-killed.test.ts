@@ -4,8 +4,8 @@ import { Chance } from '../world/chance.ts';
 import { AgentScene, logicalVolumes } from './agent-scene.ts';
 
 /**
- * Objects come, grow and go while the agent is killed, lvm fails, the API server is away and answers
- * get lost.
+ * Objects come, grow and go while the agent is killed, lvm fails, the API server is away and its
+ * answers get lost.
  * When that ends every object is as it should be, and nothing is on the disks that none names.
  */
 async function live(seed: number): Promise<void> {
