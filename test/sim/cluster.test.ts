@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { simulateCluster } from './cluster.ts';
+import { clusterMutants } from './cluster-mutants-list.ts';
 import { clusterStoryOf } from './cluster-story.ts';
 
 const seeds = Number(process.env['SEEDS'] ?? 100);
@@ -25,4 +28,13 @@ test('a seed tells the same story of a cluster twice, to the last request', asyn
   ];
   assert.deepEqual(first, second);
   assert.ok(first.requests > 100);
+});
+
+test('every broken role changes what is in the code today', () => {
+  for (const { name, edits } of clusterMutants) {
+    for (const { file, find } of edits) {
+      const code = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+      assert.equal(code.split(find).length, 2, `${name}: "${find}" must stand once in ${file}`);
+    }
+  }
 });
