@@ -86,6 +86,11 @@ const suites: Readonly<Record<string, Suite>> = {
     timeoutMs: 40 * minute,
     about: 'power cuts in guests',
   },
+  e2e: {
+    files: ['test/e2e/*.test.ts'],
+    timeoutMs: 40 * minute,
+    about: 'claims on a real Kubernetes, installed by our own manifests',
+  },
   cluster: {
     files: ['lab/cluster/**/*.test.ts', 'test/kube/real/*.test.ts'],
     timeoutMs: 10 * minute,
