@@ -1,6 +1,7 @@
 import manifest from '../package.json' with { type: 'json' };
 import { runAgent } from './agent/agent-command.ts';
 import { runStandalone } from './agent/command.ts';
+import { runAll } from './all/command.ts';
 import { runCli } from './cli/cli.ts';
 import { runOperator } from './operator/command.ts';
 
@@ -28,6 +29,7 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
   if (command === 'standalone') return runStandalone(rest, environment);
   if (command === 'agent') return runAgent(rest, environment);
   if (command === 'operator') return runOperator(rest, environment);
+  if (command === 'all') return runAll(rest, environment);
   return runCli(command === undefined ? [] : [command, ...rest], environment);
 }
 

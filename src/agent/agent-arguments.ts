@@ -36,24 +36,30 @@ export type ClusterVariables = {
 
 export type AgentArguments = ReturnType<typeof agentArguments>;
 
+/** What every process takes that is the agent of a node. */
+export function agentFlags(variables: ClusterVariables) {
+  return {
+    ...nodeFlags,
+    'node-name': { type: 'string', default: variables.nodeName || hostname() },
+    'kubelet-root': { type: 'string', default: '/var/lib/kubelet' },
+    'host-socket': { type: 'string', default: '' },
+    kubeconfig: { type: 'string', default: variables.kubeconfig },
+    namespace: { type: 'string', default: variables.namespace },
+    daemonset: { type: 'string', default: '' },
+    'driver-name': { type: 'string', default: domainOf(variables) },
+    'scheduler-extender': { type: 'boolean', default: false },
+  } as const;
+}
+
+/** In which group the objects are: TopoLVM's, or the one it had before. */
+export function domainOf({ useLegacy }: ClusterVariables): string {
+  return useLegacy === '' ? 'topolvm.io' : 'topolvm.cybozu.com';
+}
+
 export function agentArguments(argv: readonly string[], variables: ClusterVariables) {
   const { kept, ignored } = withoutOldFlags(argv);
-  const domain = variables.useLegacy === '' ? 'topolvm.io' : 'topolvm.cybozu.com';
-  const { values } = parseArgs({
-    args: kept.map(inOneSpelling),
-    options: {
-      ...nodeFlags,
-      'node-name': { type: 'string', default: variables.nodeName || hostname() },
-      'kubelet-root': { type: 'string', default: '/var/lib/kubelet' },
-      'host-socket': { type: 'string', default: '' },
-      kubeconfig: { type: 'string', default: variables.kubeconfig },
-      namespace: { type: 'string', default: variables.namespace },
-      daemonset: { type: 'string', default: '' },
-      'driver-name': { type: 'string', default: domain },
-      'scheduler-extender': { type: 'boolean', default: false },
-    },
-  });
-  return { ...values, domain, ignored };
+  const { values } = parseArgs({ args: kept.map(inOneSpelling), options: agentFlags(variables) });
+  return { ...values, domain: domainOf(variables), ignored };
 }
 
 export function checkAgentArguments(values: AgentArguments): void {

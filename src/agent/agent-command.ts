@@ -50,7 +50,7 @@ async function serve(
   return exitCodes.stopped;
 }
 
-async function connected(
+export async function connected(
   { kubeconfig }: AgentArguments,
   { variables }: ClusterEnvironment,
 ): Promise<Connected> {
@@ -63,7 +63,7 @@ async function connected(
   }
 }
 
-function agentOptions(
+export function agentOptions(
   values: AgentArguments,
   { path, version }: Environment,
   known: string | undefined,

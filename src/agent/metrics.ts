@@ -84,15 +84,19 @@ export class Metrics {
   }
 
   text(): string {
+    return renderFamilies(this.families());
+  }
+
+  families(): readonly Family[] {
     const { engine } = this.#parts;
     const host = engine.model.newest?.host;
-    return renderFamilies([
+    return [
       ...(host === undefined ? [] : [...this.#topolvm(host), ...this.#lvms(host)]),
       ...[this.#operations, this.#operationSeconds, this.#lvmRuns].map((one) => one.family()),
       ...[this.#lvmSeconds, this.#programRuns, this.#refreshes].map((one) => one.family()),
       ...this.#own(),
       ...this.#process(),
-    ]);
+    ];
   }
 
   /** Names and labels are TopoLVM's: dashboards and alerts in the field read them. */

@@ -25,7 +25,8 @@ import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
 import { withToldStrays } from '../host/strays.ts';
-import { Diagnostics, parseAddress } from '../process/diagnostics.ts';
+import { Diagnostics } from '../process/diagnostics.ts';
+import type { Family } from '../process/registry.ts';
 import { FileWatch } from './file-watch.ts';
 import type { Log } from './log.ts';
 import {
@@ -140,10 +141,10 @@ export class Standalone {
 
   /** Sockets appear when everything behind them works. */
   async start(): Promise<void> {
-    const { options } = this.#parts;
+    const { options, log } = this.#parts;
     const { configuration, engine } = this;
     engine.model.onReport(() => this.#looked());
-    await this.#startDiagnostics();
+    await this.#diagnostics.serve(options.metricsAddress, log);
     await this.#firstLook();
     await configuration.settle();
     void engine.model.keepFresh(this.#stopping.signal);
@@ -187,6 +188,11 @@ export class Standalone {
     };
   }
 
+  /** For whoever serves the figures of several roles. */
+  figures(): readonly Family[] {
+    return this.#metrics.families();
+  }
+
   #looked(): void {
     this.#lookedAtMs = this.#parts.clock.nowMs();
     this.#metrics.looked();
@@ -215,24 +221,6 @@ export class Standalone {
     if (thawed.length > 0) log({ level: 'warn', message: 'thawed', thawed });
     if (resumed.length > 0) log({ level: 'warn', message: 'resumed', resumed });
     if (leftAlone.length > 0) log({ level: 'warn', message: 'suspended', leftAlone });
-  }
-
-  /** Volumes matter more than figures about them: a port that is taken stops nothing. */
-  async #startDiagnostics(): Promise<void> {
-    const { log, options } = this.#parts;
-    const address = parseAddress(options.metricsAddress);
-    if (address === 'off') return;
-    if (address === undefined) {
-      const message = `--metrics-address is ${options.metricsAddress}: write :8080, or 0 for none`;
-      throw new OperationError('InvalidConfiguration', message);
-    }
-    try {
-      const port = await this.#diagnostics.start(address);
-      log({ level: 'info', message: `serving metrics on port ${port}`, port });
-    } catch (error) {
-      const message = `no metrics on ${options.metricsAddress}: ${(error as Error).message}`;
-      log({ level: 'error', message });
-    }
   }
 
   /** Calls that run keep their classes; who calls next finds the new ones. */

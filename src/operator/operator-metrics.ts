@@ -48,8 +48,12 @@ export class OperatorMetrics {
   }
 
   text(): string {
+    return renderFamilies(this.families());
+  }
+
+  families(): readonly Family[] {
     const counted = [this.#operations.family(), this.#seconds.family(), this.#troubles.family()];
-    return renderFamilies([...counted, ...this.#now()]);
+    return [...counted, ...this.#now()];
   }
 
   #now(): readonly Family[] {

@@ -20,7 +20,7 @@ import { Limiter } from '../kube/limiter.ts';
 import type { Chance, Clock, WallClock } from '../kube/ports.ts';
 import { EventRecorder } from '../kube/recorder-events.ts';
 import type { Transport } from '../kube/transport.ts';
-import { Diagnostics, parseAddress } from '../process/diagnostics.ts';
+import { Diagnostics } from '../process/diagnostics.ts';
 import type { Log } from '../process/log.ts';
 import type { Cluster, Stores } from './duty.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
@@ -155,7 +155,7 @@ export class Operator {
 
   async start(): Promise<void> {
     const { signal } = this.#stopping;
-    await this.#startDiagnostics();
+    await this.#diagnostics.serve(this.#parts.options.metricsAddress, this.#parts.log);
     await this.#serve();
     const work = [
       runStores(this.stores, signal),
@@ -295,24 +295,6 @@ export class Operator {
       groupControllerService(this.#groups),
       healthService(this.#health),
     ];
-  }
-
-  /** Volumes matter more than figures about them: a port that is taken stops nothing. */
-  async #startDiagnostics(): Promise<void> {
-    const { log, options } = this.#parts;
-    const address = parseAddress(options.metricsAddress);
-    if (address === 'off') return;
-    if (address === undefined) {
-      const message = `--metrics-address is ${options.metricsAddress}: write :8080, or 0 for none`;
-      throw new OperationError('InvalidConfiguration', message);
-    }
-    try {
-      const port = await this.#diagnostics.start(address);
-      log({ level: 'info', message: `serving metrics on port ${port}`, port });
-    } catch (error) {
-      const message = `no metrics on ${options.metricsAddress}: ${(error as Error).message}`;
-      log({ level: 'error', message });
-    }
   }
 
   #trouble(what: string, error: Error, waitMs: number): void {

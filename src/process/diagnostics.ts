@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
+import type { Log } from './log.ts';
 import { contentType } from './registry.ts';
 
 export type DiagnosticsParts = {
@@ -36,6 +38,22 @@ export class Diagnostics {
     this.#server.maxConnections = limits.httpConnectionsMax;
     this.#server.requestTimeout = limits.httpTimeoutMs;
     this.#server.headersTimeout = limits.httpTimeoutMs;
+  }
+
+  /** Volumes matter more than figures about them: a port that is taken stops nothing. */
+  async serve(where: string, log: Log): Promise<void> {
+    const address = parseAddress(where);
+    if (address === 'off') return;
+    if (address === undefined) {
+      const message = `--metrics-address is ${where}: write :8080, or 0 for none`;
+      throw new OperationError('InvalidConfiguration', message);
+    }
+    try {
+      const port = await this.start(address);
+      log({ level: 'info', message: `serving metrics on port ${port}`, port });
+    } catch (error) {
+      log({ level: 'error', message: `no metrics on ${where}: ${(error as Error).message}` });
+    }
   }
 
   /** The port it listens on. */

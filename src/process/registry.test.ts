@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Counter, Histogram, renderFamilies } from './registry.ts';
+import { Counter, Histogram, mergeFamilies, renderFamilies } from './registry.ts';
 
 test('a counter counts by its labels, and is written as Prometheus reads it', () => {
   const counter = new Counter({ name: 'calls_total', help: 'Calls.' });
@@ -37,4 +37,29 @@ test('each bucket of a histogram holds all smaller ones, and the last one everyt
   );
   assert.match(text, /^h_sum\{m="x"\} 1003\.0021$/m);
   assert.match(text, /^h_count\{m="x"\} 5$/m);
+});
+
+test('of two roles each name is there once: counts are added up, states told once', () => {
+  const counted = (calls: number, method: string) => {
+    const counter = new Counter({ name: 'calls_total', help: 'Calls.' });
+    const histogram = new Histogram({ name: 'h', help: 'H.' });
+    for (let call = 0; call < calls; call += 1) {
+      counter.inc({ method: 'both' });
+      histogram.observe({}, 0.5);
+    }
+    counter.inc({ method });
+    const state = { name: 'up', help: 'Up.', type: 'gauge' } as const;
+    return [
+      counter.family(),
+      histogram.family(),
+      { ...state, samples: [{ labels: {}, value: 7 }] },
+    ];
+  };
+  const text = renderFamilies(mergeFamilies([...counted(2, 'a'), ...counted(3, 'b')]));
+  assert.equal([...text.matchAll(/^# TYPE /gm)].length, 3);
+  assert.match(text, /^calls_total\{method="both"\} 5$/m);
+  assert.match(text, /^calls_total\{method="a"\} 1\ncalls_total\{method="b"\} 1$/m);
+  assert.match(text, /^h_bucket\{le="0.5"\} 5$/m);
+  assert.match(text, /^h_sum 2.5$/m);
+  assert.match(text, /^up 7$/m);
 });

@@ -24,6 +24,36 @@ export function renderFamilies(families: readonly Family[]): string {
   return blocks.join('');
 }
 
+/**
+ * Figures of several roles in one text, each name once. What both have counted is added up; what
+ * both can see, such as the memory of the process, is told once.
+ */
+export function mergeFamilies(families: readonly Family[]): readonly Family[] {
+  const merged = new Map<string, Family>();
+  for (const family of families) {
+    const known = merged.get(family.name);
+    merged.set(family.name, known === undefined ? family : mergeTwo(known, family));
+  }
+  return [...merged.values()];
+}
+
+function mergeTwo(one: Family, other: Family): Family {
+  const samples = new Map(one.samples.map((sample) => [seriesOf(sample), sample]));
+  for (const sample of other.samples) {
+    const key = seriesOf(sample);
+    const known = samples.get(key);
+    if (known === undefined) samples.set(key, sample);
+    else if (one.type !== 'gauge') {
+      samples.set(key, { ...known, value: Number(known.value) + Number(sample.value) });
+    }
+  }
+  return { ...one, samples: [...samples.values()] };
+}
+
+function seriesOf({ suffix = '', labels }: Sample): string {
+  return `${suffix}${renderLabels(labels)}`;
+}
+
 function renderFamily({ name, help, type, samples }: Family): string {
   const lines = samples.map(
     ({ labels, value, suffix = '' }) => `${name}${suffix}${renderLabels(labels)} ${value}`,
