@@ -100,7 +100,9 @@ function auditVolume(stage: ClusterStage, volume: PersistentVolume): readonly st
   const lvs = [...stage.machines.values()].flatMap(volumesOn);
   const lv = lvs.find((one) => one.name === csi.volumeHandle);
   return [
-    ...(deletionTimestamp === undefined ? [] : [`the volume ${name} does not go`]),
+    ...(deletionTimestamp === undefined || isClaimed || isOrigin(lv)
+      ? []
+      : [`the volume ${name} does not go`]),
     ...(record === undefined ? [`the volume ${name} has no LogicalVolume: it is lost`] : []),
     ...(phase === 'Released' && policy === 'Delete' && !isOrigin(lv)
       ? [`the volume ${name} is not reclaimed`]
@@ -143,7 +145,8 @@ function auditSize(
   const asked = sizeAt(claim, 'spec.resources.requests.storage');
   const has = sizeAt(claim, 'status.capacity.storage');
   const state = claim.status?.allocatedResourceStatuses?.storage ?? '';
-  if (has >= asked && state === '') return [];
+  const isGoing = volume.metadata.deletionTimestamp !== undefined;
+  if (isGoing || (has >= asked && state === '')) return [];
   const isShown = stage.pods.all.some((pod) => pod.isRunning && pod.claims.includes(name));
   if (state === 'NodeResizePending' && !isShown) return [];
   const record = stage.admin.logicalVolumes.find(

@@ -257,16 +257,17 @@ export class ClusterStage {
   #classes(): void {
     const common = { provisioner: driver, allowVolumeExpansion: true };
     const waiting = { volumeBindingMode: 'WaitForFirstConsumer' };
-    const make = (name: string, deviceClass: string, more: object) =>
+    const make = (name: string, deviceClass: string, more: object, fileSystem: object = {}) =>
       this.admin.create(collections.classes, {
         metadata: { name },
-        parameters: { [`${driver}/device-class`]: deviceClass },
         ...{ ...common, ...more },
+        parameters: { [`${driver}/device-class`]: deviceClass, ...fileSystem },
       });
     make('thin', 'thin', waiting);
     make('thick', 'thick', waiting);
     make('kept', 'thin', { ...waiting, reclaimPolicy: 'Retain' });
     make('at-once', 'thin', {});
+    make('xfs', 'thick', waiting, { 'csi.storage.k8s.io/fstype': 'xfs' });
     this.admin.create(collections.csiDrivers, { metadata: { name: driver } });
     this.admin.create(collections.snapshotClasses, {
       metadata: { name: 'snap' },

@@ -47,8 +47,8 @@ export const clusterMutants: readonly Mutant[] = [
   one(
     'what nobody has stays',
     'src/operator/orphans.ts',
-    "if (decision.kind === 'remove') await this.#remove(volume, signal);",
-    '',
+    "decision.kind === 'report' || (await this.#remove(volume, signal));",
+    'true;',
   ),
   one(
     'a published volume keeps its mark',

@@ -29,7 +29,7 @@ export type Deed =
   | { readonly kind: 'resize'; readonly name: string; readonly mib: number }
   | { readonly kind: 'write'; readonly name: string; readonly at: number; readonly mib: number }
   | { readonly kind: 'delete-claim' | 'delete-pod' | 'delete-snapshot'; readonly name: string }
-  | { readonly kind: 'keep' | 'meddle'; readonly name: string }
+  | { readonly kind: 'keep' | 'meddle' | 'delete-volume'; readonly name: string }
   | { readonly kind: 'kill-agent' | 'power-off' | 'power-on' | 'cut'; readonly node: string }
   | { readonly kind: 'kubelet'; readonly node: string }
   | { readonly kind: 'hold-agent'; readonly node: string; readonly ms: number }
@@ -120,7 +120,7 @@ class Teller {
       return { kind: 'restore', name, from: snapshot, mib };
     }
     if (from !== undefined && chance.happens(0.15)) return { kind: 'clone', name, from, mib };
-    const className = chance.pick(['thin', 'thin', 'thick', 'kept', 'at-once'] as const);
+    const className = chance.pick(['thin', 'thin', 'thick', 'kept', 'at-once', 'xfs'] as const);
     return { kind: 'claim', name, className, mib, isRaw: chance.happens(0.15) };
   }
 
@@ -131,7 +131,16 @@ class Teller {
     const pod = chance.pick(this.#pods) ?? '';
     const snapshot = chance.pick(this.#snapshots) ?? '';
     const deed = chance.pick([
-      ...(['resize', 'write', 'write', 'snapshot', 'keep', 'meddle', 'pod'] as const),
+      ...([
+        'resize',
+        'write',
+        'write',
+        'snapshot',
+        'keep',
+        'meddle',
+        'pod',
+        'delete-volume',
+      ] as const),
       ...(['delete-claim', 'delete-claim', 'delete-pod', 'delete-pod', 'delete-snapshot'] as const),
     ] as const);
     switch (deed) {
@@ -146,6 +155,7 @@ class Teller {
       }
       case 'keep':
       case 'meddle':
+      case 'delete-volume':
         return [{ kind: deed, name }];
       case 'pod': {
         const made = this.#name('p');

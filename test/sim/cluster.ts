@@ -98,7 +98,9 @@ class Simulation {
   /** The one moment in which an operator must not die is rare, and cannot be helped. */
   #isExcused(finding: string): boolean {
     if (!finding.endsWith(unmarked)) return false;
-    const hasEnded = ({ kind }: Deed) => kind === 'kill-operator' || kind === 'hold-operator';
+    // Nor can the volume of whoever keeps it and deletes the object that says so.
+    const reasons = new Set(['kill-operator', 'hold-operator', 'delete-volume']);
+    const hasEnded = ({ kind }: Deed) => reasons.has(kind);
     return this.#story.events.some(hasEnded) || this.#hasBadNetwork();
   }
 
@@ -198,6 +200,7 @@ class Simulation {
         return;
       case 'keep':
       case 'meddle':
+      case 'delete-volume':
         this.#meddle(deed);
         return;
       default:
@@ -206,7 +209,7 @@ class Simulation {
   }
 
   /** Somebody keeps a volume after all, or writes to objects that we are about to write to. */
-  #meddle({ kind, name }: Extract<Deed, { kind: 'keep' | 'meddle' }>): void {
+  #meddle({ kind, name }: Extract<Deed, { kind: 'keep' | 'meddle' | 'delete-volume' }>): void {
     const { admin } = this.stage;
     const claim = admin.claim(name);
     const volume = admin.volume(claim?.spec.volumeName ?? '');
@@ -214,7 +217,11 @@ class Simulation {
       const spec = { persistentVolumeReclaimPolicy: 'Retain' };
       admin.patch(collections.volumes, volume.metadata, { spec });
     }
-    if (kind === 'keep' || claim === undefined) return;
+    // It stays as long as it is bound, and goes the usual way then.
+    if (kind === 'delete-volume' && volume !== undefined) {
+      admin.delete(collections.volumes, volume.metadata);
+    }
+    if (kind !== 'meddle' || claim === undefined) return;
     const metadata = { annotations: { 'example.com/seen': String(this.stage.clock.nowMs()) } };
     admin.patch(collections.claims, claim.metadata, { metadata });
     if (volume !== undefined) admin.patch(collections.volumes, volume.metadata, { metadata });
@@ -278,6 +285,6 @@ type Trouble = Exclude<
   {
     kind:
       | ('claim' | 'restore' | 'clone' | 'snapshot' | 'pod' | 'resize' | 'write')
-      | ('delete-claim' | 'delete-pod' | 'delete-snapshot' | 'keep' | 'meddle');
+      | ('delete-claim' | 'delete-pod' | 'delete-snapshot' | 'keep' | 'meddle' | 'delete-volume');
   }
 >;
