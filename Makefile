@@ -58,6 +58,10 @@ sanity: $(stamp) ## CSI's conformance suite on real LVM: make sanity ARGS="--blo
 demo: $(stamp) ## one node with four disks: plan, apply, volumes, a power cut, and back
 	@node lab/demo/main.ts
 
+.PHONY: e2e
+e2e: $(stamp) ## claims on a real Kubernetes with two nodes, installed by our own manifests
+	@node tools/suites.ts e2e
+
 .PHONY: lab
 lab: $(stamp) ## boot guests with real LVM and stay: make lab ARGS="--guests 2 --disks 4"
 	@node lab/main.ts up $(ARGS)

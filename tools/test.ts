@@ -41,6 +41,7 @@ const names =
           'image',
           'lab',
           'cluster',
+          'e2e',
         ];
 const { status } = spawnSync('node', ['tools/suites.ts', ...names], { stdio: 'inherit' });
 process.exitCode = status ?? 1;
