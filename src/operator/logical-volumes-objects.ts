@@ -100,6 +100,8 @@ export class LogicalVolumeObjects {
   /** This very one; another of its name stays. Answers when it is gone, and its LV with it. */
   async remove(volume: LogicalVolume, signal: AbortSignal | undefined): Promise<void> {
     const { name, uid } = volume.metadata;
+    // That it is gone may be told before the answer to the deletion is.
+    const wasTold = this.named(name)?.metadata.uid === uid;
     try {
       const isThere = await this.#parts.client.delete(this.#kind, { name }, { uid });
       if (!isThere) return;
@@ -107,7 +109,9 @@ export class LogicalVolumeObjects {
       if (isKubeError(error, 'Conflict')) return;
       await told(name, Promise.reject(error));
     }
-    await this.until(volume, (now) => (now?.metadata.uid === uid ? undefined : 'gone'), signal);
+    const isGone = (now: LogicalVolume | undefined) =>
+      now?.metadata.uid === uid ? undefined : 'gone';
+    await this.until(volume, isGone, signal, wasTold);
   }
 
   /**
@@ -118,10 +122,11 @@ export class LogicalVolumeObjects {
     known: LogicalVolume,
     look: (now: LogicalVolume | undefined) => T | undefined,
     signal: AbortSignal | undefined,
+    wasTold = false,
   ): Promise<T> {
     const { name } = known.metadata;
     let newest: LogicalVolume | undefined = known;
-    let hasSeen = false;
+    let hasSeen = wasTold;
     const current = () => {
       const told = this.named(name);
       if (told !== undefined && !isOlder(told, newest)) {

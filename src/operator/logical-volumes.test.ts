@@ -249,6 +249,15 @@ test('trap 11: removed is said when the object is gone, and of what never was', 
   await at.book.remove('volume', id);
 });
 
+test('a volume that is gone as soon as it is deleted is not waited for', async (t) => {
+  const at = await twoNodes(t);
+  const { id } = await withVolume(at, 'pvc-a');
+  at.obedient();
+  const removed = outcome(at.book.remove('volume', id));
+  await at.settle();
+  assert.equal(removed.isSettled, true);
+});
+
 test('trap 11: a volume that we were not told of is not called removed', async (t) => {
   const at = await twoNodes(t);
   at.transport.isHeld = true;
