@@ -44,7 +44,7 @@ export const failures = {
     'RESOURCE_EXHAUSTED',
     'after-change',
     'user',
-    'Use a device class that this node has.',
+    'Use a device class that the node has.',
   ),
   DeviceClassRefused: row(
     'RESOURCE_EXHAUSTED',

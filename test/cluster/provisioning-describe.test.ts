@@ -46,12 +46,12 @@ const rows: readonly Row[] = [
     spec: { storageClassName: 'hdd' },
     annotations: {},
     prepare: (at) => at.storageClass('hdd', { parameters: { 'topolvm.io/device-class': 'hdd' } }),
-    text: 'InsufficientCapacity: no node offers the class hdd, and 1 GiB were asked for. Remedy: Add a device to the volume group, delete volumes, or ask for less.',
+    text: 'UnknownDeviceClass: no node offers the class hdd, and 1 GiB were asked for. Remedy: Use a device class that the node has.',
   },
   {
     cause: 'unknown device class',
     node: refusal('UnknownDeviceClass', 'there is no device class hdd; there are ssd and nvme'),
-    text: 'UnknownDeviceClass: there is no device class hdd; there are ssd and nvme. Remedy: Use a device class that this node has.',
+    text: 'UnknownDeviceClass: there is no device class hdd; there are ssd and nvme. Remedy: Use a device class that the node has.',
   },
   {
     cause: 'source snapshot not ready',

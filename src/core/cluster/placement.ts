@@ -65,13 +65,20 @@ function noRoom(
   asked: readonly string[] | undefined,
 ): Blocked {
   const what = wanted.className === '' ? 'the default class' : `the class ${wanted.className}`;
-  const where = asked === undefined ? 'no node' : `none of ${showList(asked)}`;
+  const where = asked === undefined ? 'no node' : `none of ${showSome(asked)}`;
   const size = showBytes(wanted.sizeBytes);
   if (best === undefined || room.get(best) === undefined) {
-    return blocked('InsufficientCapacity', `${where} offers ${what}, and ${size} were asked for`);
+    return blocked('UnknownDeviceClass', `${where} offers ${what}, and ${size} were asked for`);
   }
   const most = `the most is ${showBytes(room.get(best) ?? noBytes)}, on ${best}`;
   return blocked('InsufficientCapacity', `${where} has ${size} in ${what}: ${most}`);
+}
+
+/** An event has little room, and a cluster may have thousands of nodes. */
+function showSome(nodes: readonly string[]): string {
+  const shown = nodes.slice(0, 3);
+  const more = nodes.length - shown.length;
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : showList(nodes);
 }
 
 /** The largest volume for each node, without what was promised and is not made yet. */
