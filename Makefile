@@ -14,7 +14,7 @@ stamp := build/.setup
 
 .PHONY: help
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
 	  awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 .PHONY: setup
