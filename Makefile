@@ -46,6 +46,10 @@ test-all: $(stamp) ## every suite, whatever it takes
 sim: $(stamp) ## explore random worlds: make sim SEEDS=2000, or SEED=17 to replay one
 	@node test/sim/main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
 
+.PHONY: sim-cluster
+sim-cluster: $(stamp) ## the same for clusters: make sim-cluster SEEDS=400, or SEED=17
+	@node test/sim/cluster-main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
+
 .PHONY: mutants
 mutants: $(stamp) ## prove that the simulator catches deliberately broken cores
 	@node test/sim/mutants.ts

@@ -109,7 +109,8 @@ export class E2eStage {
   }
 
   async ready(name: string): Promise<void> {
-    await this.cluster.waitForPod({ name }, { timeoutMs: 180_000 });
+    const ready = this.cluster.waitForPod({ name }, { timeoutMs: 180_000 });
+    await ready.catch((error: unknown) => this.#tell(error));
   }
 
   async nodeOf(pod: string): Promise<string> {
@@ -146,9 +147,11 @@ export class E2eStage {
   async until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
     const look = async (): Promise<Look<true>> =>
       (await isTrue()) ? { found: true } : { missing: 'not yet' };
-    await waitUntil(what, look, { timeoutMs }).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}\n${await this.describe()}`, { cause: error });
-    });
+    await waitUntil(what, look, { timeoutMs }).catch((error: unknown) => this.#tell(error));
+  }
+
+  async #tell(error: unknown): Promise<never> {
+    throw new Error(`${String(error)}\n${await this.describe()}`, { cause: error });
   }
 
   async timed<T>(what: string, work: () => Promise<T>): Promise<T> {

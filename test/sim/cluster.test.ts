@@ -6,7 +6,7 @@ import { simulateCluster } from './cluster.ts';
 import { clusterMutants } from './cluster-mutants-list.ts';
 import { clusterStoryOf } from './cluster-story.ts';
 
-const seeds = Number(process.env['SEEDS'] ?? 100);
+const seeds = Number(process.env['SEEDS'] ?? 40);
 
 test(`no violation in ${seeds} random clusters`, { timeout: 6_000 * seeds }, async (t) => {
   let [claims, requests, commands] = [0, 0, 0];
