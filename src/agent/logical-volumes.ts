@@ -31,6 +31,7 @@ import type { Kind } from '../kube/kind.ts';
 import type { Patch } from '../kube/patch.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
+import type { Change } from '../kube/store.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { conditionPatch, markPatch, releasePatch, statusPatch } from './patches.ts';
@@ -62,6 +63,8 @@ export class LogicalVolumes {
   readonly #leave = new AbortController();
   /** Requests to grow that were refused for good, by UID. */
   readonly #refused = new Map<string, string>();
+  /** Names of those that look at another one: copies and members of groups. */
+  readonly #linked = new Set<string>();
   /** UIDs of what was made in this life, until their objects say so. */
   readonly #untold = new Set<string>();
   /** Groups that are being taken, and those that failed for good: all members hear the same. */
@@ -80,7 +83,7 @@ export class LogicalVolumes {
   /** Until the signal fires and what is under way has ended, or was given up after a while. */
   async run(signal: AbortSignal): Promise<void> {
     const { informer, clock } = this.#parts;
-    const left = informer.onChange(({ object }) => this.#changed(object));
+    const left = informer.onChange((change) => this.#changed(change));
     const ended = new AbortController();
     const giveUp = async () => {
       await clock.sleep(agentLimits.stopGraceMs, ended.signal);
@@ -115,13 +118,17 @@ export class LogicalVolumes {
     }
   }
 
-  #changed(object: LogicalVolume): void {
+  #changed({ type, object }: Change<LogicalVolume>): void {
     const { name, uid } = object.metadata;
     this.#queue.add(name);
     const group = groupIdOf(object);
-    for (const other of this.#parts.informer.values()) {
+    if (type === 'deleted') this.#linked.delete(name);
+    else if ((object.spec.source ?? '') !== '' || group !== undefined) this.#linked.add(name);
+    for (const linked of this.#linked) {
+      const other = this.#parts.informer.get({ name: linked });
+      if (other === undefined) continue;
       const isMember = group !== undefined && groupIdOf(other) === group;
-      if (other.spec.source === name || isMember) this.#queue.add(other.metadata.name);
+      if (other.spec.source === name || isMember) this.#queue.add(linked);
     }
     if (object.metadata.deletionTimestamp === undefined) return;
     this.#refused.delete(uid);

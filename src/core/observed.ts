@@ -126,8 +126,16 @@ export function findVg(host: ObservedHost, name: string): ObservedVg | undefined
 }
 
 export function findLv(vg: ObservedVg, name: string): ObservedLv | undefined {
-  return vg.lvs.find((lv) => lv.name === name && !lv.isInternal);
+  const known = byName.get(vg);
+  if (known !== undefined) return known.get(name);
+  const index = new Map<string, ObservedLv>();
+  for (const lv of vg.lvs) if (!lv.isInternal && !index.has(lv.name)) index.set(lv.name, lv);
+  byName.set(vg, index);
+  return index.get(name);
 }
+
+/** Made once for each report: agents look for every volume of a node in it. */
+const byName = new WeakMap<ObservedVg, ReadonlyMap<string, ObservedLv>>();
 
 /** Extents that new volumes may use, per device that can give any. */
 export function freeExtentsByPv(vg: ObservedVg): readonly bigint[] {
