@@ -65,11 +65,22 @@ function keep(shape: unknown, value: unknown): unknown {
   }
   const source = value as Record<string, unknown>;
   const kept: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(shape as Record<string, unknown>)) {
+  for (const [key, inner] of fieldsOf(shape as object)) {
     const found = source[key];
-    if (found !== undefined && found !== null) kept[key] = keep(inner, found);
+    if (found === undefined || found === null) continue;
+    // Most fields are leaves: a call for each of them would be the busiest place of a start.
+    kept[key] = inner === true ? found : keep(inner, found);
   }
   return kept;
+}
+
+const fields = new WeakMap<object, readonly (readonly [string, unknown])[]>();
+
+/** The same list for every object of a kind. */
+function fieldsOf(shape: object): readonly (readonly [string, unknown])[] {
+  const known = fields.get(shape) ?? Object.entries(shape);
+  fields.set(shape, known);
+  return known;
 }
 
 export type ObjectName = { readonly namespace?: string | undefined; readonly name: string };
