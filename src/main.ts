@@ -1,9 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
-import { runAgent } from './agent/agent-command.ts';
-import { runStandalone } from './agent/command.ts';
-import { runAll } from './all/command.ts';
-import { runCli } from './cli/cli.ts';
-import { runOperator } from './operator/command.ts';
 
 /** The only place that reads argv and the environment. */
 const print = (stream: NodeJS.WriteStream) => (text: string) => stream.write(`${text}\n`);
@@ -24,13 +19,25 @@ const environment = {
   },
 };
 
-/** No `await` out here: the shipped form is a CommonJS bundle. An error nobody expected ends us. */
+/**
+ * Only what a role needs is loaded: the rest costs an agent memory that it never gets back. No
+ * `await` out here: the shipped form is a CommonJS bundle. An error nobody expected ends us.
+ */
 async function main([command, ...rest]: readonly string[]): Promise<number> {
-  if (command === 'standalone') return runStandalone(rest, environment);
-  if (command === 'agent') return runAgent(rest, environment);
-  if (command === 'operator') return runOperator(rest, environment);
-  if (command === 'all') return runAll(rest, environment);
-  return runCli(command === undefined ? [] : [command, ...rest], environment);
+  switch (command) {
+    case 'standalone':
+      return (await import('./agent/command.ts')).runStandalone(rest, environment);
+    case 'agent':
+      return (await import('./agent/agent-command.ts')).runAgent(rest, environment);
+    case 'operator':
+      return (await import('./operator/command.ts')).runOperator(rest, environment);
+    case 'all':
+      return (await import('./all/command.ts')).runAll(rest, environment);
+    default: {
+      const { runCli } = await import('./cli/cli.ts');
+      return runCli(command === undefined ? [] : [command, ...rest], environment);
+    }
+  }
 }
 
 void main(process.argv.slice(2)).then((code) => {
