@@ -29,20 +29,34 @@ export type MemoryReport = {
   readonly soak: { readonly early: Memory; readonly late: Memory } | undefined;
 };
 
-export const budget = (
-  JSON.parse(readFileSync(join(import.meta.dirname, 'budget.json'), 'utf8')) as {
-    readonly standalone: Readonly<Record<string, number>>;
-  }
-).standalone as {
+export type IdleBudget = {
   readonly volumes: number;
   readonly idleRssMiB: number;
   readonly idleAnonMiB: number;
+};
+
+type StandaloneBudget = IdleBudget & {
   readonly afterCalls: number;
   readonly afterCallsRssMiB: number;
   readonly soakFrom: number;
   readonly soakTo: number;
   readonly soakGrowthPercent: number;
 };
+
+export const budgets = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'budget.json'), 'utf8'),
+) as {
+  readonly standalone: StandaloneBudget;
+  readonly agent: IdleBudget;
+  readonly all: IdleBudget & {
+    readonly stormEvents: number;
+    readonly stormCalls: number;
+    readonly stormRssMiB: number;
+  };
+  readonly operator: IdleBudget;
+};
+
+export const budget = budgets.standalone;
 
 const callers = 32;
 
@@ -80,13 +94,8 @@ async function soakFor(client: SocketClient, pid: number) {
 async function startDriver(directory: string, socket: string): Promise<ChildProcess> {
   const file = join(directory, 'quarry.cjs');
   await bundle(file);
-  const programs = join(directory, 'bin');
-  mkdirSync(programs);
-  writeFileSync(join(directory, 'report.json'), await reportOf(budget.volumes));
-  program(programs, 'lvm', `cat ${join(directory, 'report.json')}`);
-  program(programs, 'dmsetup', 'echo "No devices found"');
-  const config = join(directory, 'lvmd.yaml');
-  writeFileSync(config, lvmdFile(join(directory, 'lvmd.sock')));
+  const ids = Array.from({ length: budget.volumes }, (_, index) => idOf(index));
+  const { programs, config } = await fakeNode(directory, ids);
   const args = ['standalone', '--config', config, '--csi-socket', socket, '--node-id', 'n1'];
   const extra = ['--state-dir', join(directory, 'state'), '--metrics-address', '127.0.0.1:0'];
   const child = spawn(process.execPath, [file, ...args, ...extra], {
@@ -95,6 +104,22 @@ async function startDriver(directory: string, socket: string): Promise<ChildProc
   });
   await answering(socket);
   return child;
+}
+
+/** Programs and a configuration: a host whose lvm knows these volumes and nothing else. */
+export async function fakeNode(directory: string, ids: readonly string[]) {
+  const programs = join(directory, 'bin');
+  mkdirSync(programs);
+  writeFileSync(join(directory, 'report.json'), await reportOf(ids));
+  program(programs, 'lvm', `cat ${join(directory, 'report.json')}`);
+  program(programs, 'dmsetup', 'echo "No devices found"');
+  const config = join(directory, 'lvmd.yaml');
+  writeFileSync(config, lvmdFile(join(directory, 'lvmd.sock')));
+  return { programs, config };
+}
+
+export function idOf(index: number): string {
+  return `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 }
 
 function program(directory: string, name: string, script: string): void {
@@ -117,7 +142,7 @@ function lvmdFile(socket: string): string {
 }
 
 /** What real lvm would print for so many volumes; the fake is compared with it in the host tests. */
-async function reportOf(volumes: number): Promise<string> {
+async function reportOf(ids: readonly string[]): Promise<string> {
   const world = new FakeWorld({ seed: 1, devices: plainDisks(3, 100n * 1024n ** 3n) });
   const paths = world.machine.devices.map(({ path }) => path);
   world.admin.run('lvm', 'vgcreate', '--addtag', 'lvms', '--metadatasize', '64m', 'data', ...paths);
@@ -133,8 +158,7 @@ async function reportOf(volumes: number): Promise<string> {
     'pool',
   ];
   world.admin.run(...(pool as [string, ...string[]]), 'data');
-  for (let index = 0; index < volumes; index += 1) {
-    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  for (const id of ids) {
     const tags = [
       'quarry',
       'quarry.class=thin',
@@ -163,7 +187,7 @@ async function reportOf(volumes: number): Promise<string> {
   return stdout;
 }
 
-async function answering(socket: string): Promise<void> {
+export async function answering(socket: string): Promise<void> {
   const client = new SocketClient(socket);
   for (let tries = 0; tries < 100; tries += 1) {
     const { kind } = await client.call(IdentityDefinition, 'probe', {}, { timeoutMs: 1_000 });
@@ -177,7 +201,6 @@ async function answering(socket: string): Promise<void> {
 async function call(client: SocketClient, count: number): Promise<void> {
   let left = count;
   const patience = { timeoutMs: 60_000 };
-  const id = (n: number) => `00000000-0000-4000-8000-${String(n % 200).padStart(12, '0')}`;
   const mix = [
     () => client.call(IdentityDefinition, 'probe', {}, patience),
     () => client.call(ControllerDefinition, 'controllerGetCapabilities', {}, patience),
@@ -188,7 +211,7 @@ async function call(client: SocketClient, count: number): Promise<void> {
       client.call(
         NodeDefinition,
         'nodeGetVolumeStats',
-        { volumeId: id(n), volumePath: '/no' },
+        { volumeId: idOf(n % budget.volumes), volumePath: '/no' },
         patience,
       ),
   ] as const;
@@ -202,7 +225,7 @@ async function call(client: SocketClient, count: number): Promise<void> {
   await Promise.all(Array.from({ length: callers }, caller));
 }
 
-function memoryOf(pid: number): Memory {
+export function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kib = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
   return { rssMiB: kib('VmRSS') / 1024, anonMiB: kib('RssAnon') / 1024 };

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Endpoint } from '../../src/kube/credentials.ts';
 import { type Authority, makeAuthority, makePair } from './certificates.ts';
-import { FakeApi, fail, type Sink } from './fake-api.ts';
+import { type ApiParts, FakeApi, fail, type Sink } from './fake-api.ts';
 
 /** What it does to the next request, instead of answering it. */
 export type Mishap =
@@ -17,7 +17,7 @@ export type Mishap =
 
 /** The fake API behind TLS, with everything that can go wrong on the way. */
 export class FakeServer {
-  readonly api = new FakeApi();
+  readonly api: FakeApi;
   readonly authority: Authority = makeAuthority('cluster');
   /** Tokens that are accepted; a certificate of the authority is as good. */
   readonly tokens = new Set(['good']);
@@ -35,6 +35,10 @@ export class FakeServer {
   #server: Server | undefined;
   /** Connections that were made so far. */
   connections = 0;
+
+  constructor(parts: ApiParts = {}) {
+    this.api = new FakeApi(parts);
+  }
 
   async start(): Promise<Endpoint> {
     const pair = makePair(this.authority, 'server', ['127.0.0.1', 'kubernetes']);
