@@ -62,6 +62,35 @@ test('of annotations those that a kind names are kept', () => {
   assert.deepEqual(kept.metadata.annotations, { 'a/b': 'read' });
 });
 
+test('what two objects have in common is kept once', () => {
+  const decode = (name: string, finalizers: readonly string[]) => {
+    const metadata = { name, uid: name, resourceVersion: '1', finalizers, labels: { a: 'b' } };
+    return decodeObject(thing, { metadata, spec: { parts: [{ id: 'p' }] } }).metadata;
+  };
+  const one = decode('x', ['a', 'b']);
+  const other = decode('y', ['a', 'b']);
+  assert.equal(other.finalizers, one.finalizers);
+  assert.equal(other.labels, one.labels);
+  const third = decode('z', ['a']);
+  assert.deepEqual([one.finalizers, third.finalizers], [['a', 'b'], ['a']]);
+});
+
+test('an object is the same whatever was decoded before it, and stays so', () => {
+  const kind = (): Kind<Thing & { readonly any: unknown }> =>
+    ({ ...thing, shape: { ...(thing.shape as object), any: true } }) as never;
+  const tree = fc.jsonValue({ maxDepth: 3 }).map((any) => JSON.stringify(any));
+  fc.assert(
+    fc.property(fc.array(tree, { maxLength: 6 }), (texts) => {
+      const common = kind();
+      const metadata = { name: 'x', uid: 'u', resourceVersion: '1' };
+      const value = (text: string) => ({ metadata, any: JSON.parse(text) as unknown });
+      const together = texts.map((text) => decodeObject(common, value(text)));
+      const alone = texts.map((text) => decodeObject(kind(), value(text)));
+      assert.deepEqual(together, alone);
+    }),
+  );
+});
+
 for (const value of [null, 7, {}, { metadata: {} }, { metadata: { name: 'x', uid: 'u' } }]) {
   test(`${JSON.stringify(value)} is no object`, () => {
     assert.throws(() => decodeObject(thing, value), { code: 'Unreadable' });

@@ -54,24 +54,57 @@ export function decodeObject<T extends KubeObject>(kind: Kind<T>, value: unknown
   if (!isWhole) {
     throw new KubeError('Unreadable', `a ${kind.kind} without name, uid or resourceVersion`);
   }
-  return keep(kind.shape, value) as T;
+  const like = newest.get(kind);
+  const kept = keep(kind.shape, value, like) as T;
+  newest.set(kind, kept);
+  return kept;
 }
 
-/** A copy that has the fields of the shape only. */
-function keep(shape: unknown, value: unknown): unknown {
-  if (shape === true || typeof value !== 'object' || value === null) return value;
+/** The object of each kind that was decoded last. */
+const newest = new WeakMap<object, unknown>();
+
+/**
+ * A copy that has the fields of the shape only. Objects of one kind are much alike: what is equal
+ * to that of the object before is kept once for both.
+ */
+function keep(shape: unknown, value: unknown, like: unknown): unknown {
+  if (shape === true || typeof value !== 'object' || value === null) return shared(value, like);
   if (Array.isArray(shape)) {
-    return Array.isArray(value) ? value.map((item) => keep(shape[0], item)) : undefined;
+    if (!Array.isArray(value)) return undefined;
+    return shared(
+      value.map((item) => keep(shape[0], item, undefined)),
+      like,
+    );
   }
   const source = value as Record<string, unknown>;
+  const other = like as Record<string, unknown> | undefined;
   const kept: Record<string, unknown> = {};
   for (const [key, inner] of fieldsOf(shape as object)) {
     const found = source[key];
     if (found === undefined || found === null) continue;
-    // Most fields are leaves: a call for each of them would be the busiest place of a start.
-    kept[key] = inner === true ? found : keep(inner, found);
+    // Most fields are texts: a call for each of them would be the busiest place of a start.
+    if (inner !== true || typeof found === 'object') kept[key] = keep(inner, found, other?.[key]);
+    else kept[key] = found === other?.[key] ? other[key] : found;
   }
   return kept;
+}
+
+/** The other one, where both are equal through and through; else as much of it as is. */
+function shared(value: unknown, like: unknown): unknown {
+  if (value === like) return like;
+  if (!isTree(value) || !isTree(like) || Array.isArray(value) !== Array.isArray(like)) return value;
+  const keys = Object.keys(value);
+  let isSame = keys.length === Object.keys(like).length;
+  for (const key of keys) {
+    const one = shared(value[key], like[key]);
+    if (one !== like[key]) isSame = false;
+    else value[key] = one;
+  }
+  return isSame ? like : value;
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 const fields = new WeakMap<object, readonly (readonly [string, unknown])[]>();
