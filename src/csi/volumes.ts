@@ -135,7 +135,7 @@ export class Volumes {
 
   create(request: CreateVolume, signal?: Signal): Promise<VolumeRecord> {
     const key = request.id ?? `volume ${request.name}`;
-    return this.#turns.run(key, () => overtaken(() => this.#create(request)), signal);
+    return this.#turns.run(key, () => overtaken(() => this.#create(request), signal), signal);
   }
 
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeRecord> {
@@ -144,7 +144,7 @@ export class Volumes {
 
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeRecord> {
     const key = request.id ?? `snapshot ${request.name}`;
-    return this.#turns.run(key, () => overtaken(() => this.#snapshot(request)), signal);
+    return this.#turns.run(key, () => overtaken(() => this.#snapshot(request), signal), signal);
   }
 
   async remove(kind: VolumeRecord['kind'], id: string, signal?: Signal): Promise<void> {
@@ -467,12 +467,16 @@ function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
 }
 
 /** It grew, and its new end is not overwritten yet. */
-/** What it rested on was deleted meanwhile: it begins again with what is there now. */
-async function overtaken<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * What it rested on was deleted meanwhile: it begins again with what is there now. Not for a caller
+ * who has left: he would never hear of what is made, and what he knew of is gone.
+ */
+async function overtaken<T>(work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof OperationError && error.code === 'VolumeLost')) throw error;
+    const isOvertaken = error instanceof OperationError && error.code === 'VolumeLost';
+    if (!isOvertaken || signal?.aborted === true) throw error;
     return await work();
   }
 }

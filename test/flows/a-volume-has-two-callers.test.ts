@@ -67,6 +67,25 @@ test('a create that was overtaken by a delete makes no second volume under the o
   }
 });
 
+test('a create that nobody waits for any more makes nothing after the delete', async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const scene = await TenantsScene.begin();
+    await scene.run(scene.create('a', 100));
+    const leave = new AbortController();
+    const again = scene.create('a', 100, {}, leave.signal).catch(() => undefined);
+    const removed = scene.volumes.remove('volume', 'id-1');
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    leave.abort();
+    await scene.run(Promise.all([removed, again]));
+    await scene.stage.world.clock.advance(10_000);
+    assert.deepEqual(
+      (await scene.run(scene.volumes.records())).map(({ id }) => id),
+      [],
+      `after ${turns} turns`,
+    );
+  }
+});
+
 test('a volume is removed on one socket when the other has ended what it does with it', async () => {
   const { scene, lvmd } = await rawVolume();
   await scene.stage.unpublish({ vg: 'data', name: 'id-1', uuid: scene.lv('id-1').uuid }, path);

@@ -47,10 +47,15 @@ export class TenantsScene {
     return this.stage.run(work);
   }
 
-  create(name: string, mib: number, given: Partial<CreateVolume> = {}): Promise<VolumeRecord> {
+  create(
+    name: string,
+    mib: number,
+    given: Partial<CreateVolume> = {},
+    signal?: AbortSignal,
+  ): Promise<VolumeRecord> {
     const range = rangeOf(mib);
     const wanted = { name, className: 'thick', optionClass: '', range, uses: [] };
-    return this.volumes.create({ ...wanted, source: undefined, ...given });
+    return this.volumes.create({ ...wanted, source: undefined, ...given }, signal);
   }
 
   expand(id: string, mib: number): Promise<VolumeRecord> {
