@@ -23,7 +23,7 @@ export type ClassName = keyof typeof classes;
 
 const patience = { timeoutMs: 300_000 };
 /** Longer than the driver waits before it looks by itself. */
-const quietMsMax = 3 * limits.hintSettleMs;
+const quietMsMax = 2.5 * limits.quietMs;
 const pollMs = 20;
 
 const lvmdFile = `

@@ -207,8 +207,8 @@ export class Provisioner implements Duty {
     }
     const wrong = checkMade(order, made);
     if (wrong !== undefined) return this.#undo(turn, made, wrong);
-    // Its claim went meanwhile: the record says that nobody knows the volume, and it is collected.
-    if (stores.claims.get(claim.metadata)?.metadata.uid !== claim.metadata.uid) return undefined;
+    const isClaimed = stores.claims.get(claim.metadata)?.metadata.uid === claim.metadata.uid;
+    if (!isClaimed) return this.#collect(turn, made);
     const { storageClass, parameters } = decision;
     const { names } = this.#cluster;
     const identity = this.#identity;
@@ -265,8 +265,24 @@ export class Provisioner implements Duty {
     stores.claims.putOwn(await client.patch(claimKind, claim.metadata, patch, { signal }));
   }
 
+  /**
+   * Its claim went meanwhile. If we do not get to it, the record says that nobody knows the volume,
+   * and it is collected with the orphans.
+   */
+  async #collect(turn: Turn, made: MadeVolume): Promise<Again> {
+    const { claim, signal } = turn;
+    const now = await this.#cluster.client.find(claimKind, claim.metadata, { signal });
+    if (now?.metadata.uid !== claim.metadata.uid) await this.#removeNobodys(turn, made);
+    return undefined;
+  }
+
   /** What is not what was ordered goes, if it is certain that nobody was ever given it. */
-  async #undo({ claim, signal }: Turn, made: MadeVolume, wrong: Blocked): Promise<Again> {
+  async #undo(turn: Turn, made: MadeVolume, wrong: Blocked): Promise<Again> {
+    await this.#removeNobodys(turn, made);
+    return this.#refused(turn.claim, wrong);
+  }
+
+  async #removeNobodys({ claim, signal }: Turn, made: MadeVolume): Promise<void> {
     const { client, book, names, recorder } = this.#cluster;
     const kind = logicalVolumeKind(names.domain);
     const record = await client.find(kind, { name: volumeNameOf(claim) }, { signal });
@@ -279,7 +295,6 @@ export class Provisioner implements Duty {
       if (!(error instanceof OperationError)) throw error;
       recorder.event(aboutClaim(claim), failed('ProvisioningCleanupFailed', error));
     }
-    return this.#refused(claim, wrong);
   }
 
   #view(claim: PersistentVolumeClaim): ClaimView {

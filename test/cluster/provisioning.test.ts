@@ -193,7 +193,7 @@ test('trap 2: a PersistentVolume of that name in its way is compared, never take
   }
 });
 
-test('trap 3: what was made for a claim that is gone keeps its mark, so that it is collected', async (t) => {
+test('trap 3: what was made for a claim that is gone keeps its mark, and goes at once', async (t) => {
   const at = await ClaimScene.begin(t);
   const claim = at.claim('data');
   await at.settle();
@@ -204,6 +204,8 @@ test('trap 3: what was made for a claim that is gone keeps its mark, so that it 
   await at.settle();
   assert.equal(at.isMarked(claim), true);
   assert.deepEqual(at.persistentVolumes(), []);
+  const { metadata } = at.volume(`pvc-${claim.metadata.uid}`) ?? assert.fail();
+  assert.notEqual(metadata.deletionTimestamp, undefined);
 });
 
 test('trap 3: a record that is being collected is not published', async (t) => {
