@@ -215,3 +215,31 @@ test('what was taken before its source went is told all the same', () => {
   assert.ok(clone.kind === 'create');
   assert.deepEqual(clone.volume.source, { kind: 'snapshot', id: 'S' });
 });
+
+test('one that lies in a group that no class names is not made a second time', () => {
+  const old = sampleVg({ name: 'old', lvs: [sampleLv({ name: 'U' })] });
+  const decision = decide({}, { host: hostOf(sampleVg(), old) });
+  assert.ok(decision.kind === 'refuse');
+  assert.equal(decision.code, 'VolumeGroupNotServed');
+  assert.match(decision.message, /old\/U/);
+});
+
+test('a source that was made anew under its name is not the source', () => {
+  const from = (uid: string) =>
+    decide(
+      {
+        metadata: { annotations: { 'quarry.io/source': 'volume/S1' } },
+        spec: { source: 's', accessType: 'ro' },
+      },
+      {
+        source: object({
+          metadata: { name: 's', uid },
+          status: { volumeID: uid, currentSize: '1Gi' },
+        }),
+      },
+    );
+  assert.equal(from('S1').kind, 'snapshot');
+  const other = from('S2');
+  assert.ok(other.kind === 'fail');
+  assert.equal(other.code, 'SourceNotFound');
+});

@@ -12,6 +12,7 @@ import { readTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { groupIn } from './agent-group.ts';
 import { conditionWrite } from './health.ts';
+import { sourceOf } from './logical-volume.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 
 /** A LogicalVolume of this node, and what is known of the rest of the world. */
@@ -191,6 +192,8 @@ function decideCreation(view: AgentView): AgentDecision {
   const id = metadata.uid;
   const { name, deviceClass: className = '', lvcreateOptionClass: optionClass = '' } = spec;
   const volume = { id, name, className, optionClass, sizeBytes };
+  const unserved = elsewhere(view);
+  if (unserved !== undefined) return unserved;
   if (!hasSource(spec.source)) return { kind: 'create', volume: { ...volume, source: undefined } };
   const from = sourceFor({ object, source }, view.host);
   if (from.kind !== 'from') return from;
@@ -199,6 +202,18 @@ function decideCreation(view: AgentView): AgentDecision {
   const sourceId = from.source.id;
   if (isSnapshot(object)) return { kind: 'snapshot', snapshot: { id, name, sourceId } };
   return { kind: 'create', volume: { ...volume, source: from.source } };
+}
+
+/** Begun before its class was given another group: a second one would hide the first for ever. */
+function elsewhere({ object, host, classes }: AgentView): AgentDecision | undefined {
+  const { uid } = object.metadata;
+  const isServed = (name: string) => classes.some(({ vg }) => vg === name);
+  const group = groupsWith(host, uid).find((name) => !isServed(name));
+  if (group === undefined) return undefined;
+  const message =
+    `${object.spec.name} is there as ${group}/${uid}, in a volume group that no device class ` +
+    'names; name the group in a class, or remove that volume by hand if it is surely not wanted';
+  return { kind: 'refuse', code: 'VolumeGroupNotServed', message };
 }
 
 type From = {
@@ -230,6 +245,12 @@ function missingSource({ spec }: LogicalVolume): AgentDecision {
   return { kind: 'fail', code: 'SourceNotFound', message };
 }
 
+/** The controller wrote down which volume was meant. A name may mean another one by now. */
+function isOtherSource(object: LogicalVolume, { metadata }: LogicalVolume): boolean {
+  const meant = sourceOf(object, undefined);
+  return meant !== undefined && meant.id !== metadata.uid;
+}
+
 /** Why nothing can be made from its source, or not yet. */
 function sourceTrouble({ object, source }: AgentMember): AgentDecision | undefined {
   const { spec } = object;
@@ -237,7 +258,7 @@ function sourceTrouble({ object, source }: AgentMember): AgentDecision | undefin
     const message = `spec.accessType of ${spec.name} is ${spec.accessType ?? 'not set'}: ro or rw`;
     return { kind: 'fail', code: 'InvalidRequest', message };
   }
-  if (source === undefined) return missingSource(object);
+  if (source === undefined || isOtherSource(object, source)) return missingSource(object);
   if ((source.status?.volumeID ?? '') !== '') return undefined;
   if ((source.status?.code ?? 0) === 0) {
     return { kind: 'wait', why: `${spec.source} is not made yet` };
