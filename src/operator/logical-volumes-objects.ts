@@ -106,12 +106,17 @@ export class LogicalVolumeObjects {
       const isThere = await this.#parts.client.delete(this.#kind, { name }, { uid });
       if (!isThere) return;
     } catch (error) {
-      if (isKubeError(error, 'Conflict')) return;
+      const isOther = isKubeError(error, 'Conflict') && (await this.#isOther(name, uid, signal));
+      if (isOther) return;
       await told(name, Promise.reject(error));
     }
     const isGone = (now: LogicalVolume | undefined) =>
       now?.metadata.uid === uid ? undefined : 'gone';
     await this.until(volume, isGone, signal, wasTold);
+  }
+
+  async #isOther(name: string, uid: string, signal: AbortSignal | undefined): Promise<boolean> {
+    return (await this.fresh(name, signal))?.metadata.uid !== uid;
   }
 
   /**

@@ -296,10 +296,7 @@ export class LogicalVolumeBook implements VolumeBook {
     const volume = await this.#asked(name, asked, signal);
     const look = (now: LogicalVolume | undefined) =>
       settled(growingProgress(now, volume.metadata.uid, asked));
-    const isLargeEnough = sizeOf(volume) >= asked;
-    const end = isLargeEnough
-      ? ({ kind: 'made', volume } as const)
-      : await this.objects.until(volume, look, signal);
+    const end = await this.objects.until(volume, look, signal);
     if (end.kind === 'gone') throw new OperationError('VolumeNotFound', `${name} was deleted`);
     if (end.kind === 'refused') {
       await this.#takeBack(name, asked);
