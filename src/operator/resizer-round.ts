@@ -84,7 +84,7 @@ export class ResizerRounds {
           const written = await this.#write(facts, decision, signal);
           if (written === 'gone') return undefined;
           if (written !== 'changed') facts = written;
-          else facts = withGrown(await this.#live(name, signal), facts.grown);
+          else facts = withGrown(await this.#live(name, signal), facts);
         }
       }
     }
@@ -208,8 +208,12 @@ export class ResizerRounds {
   }
 }
 
-function withGrown(facts: Facts | undefined, grown: Facts['grown']): Facts | undefined {
-  return facts === undefined ? undefined : { ...facts, grown };
+/** The driver's answer is about this claim and this volume, and about no others of their names. */
+function withGrown(now: Facts | undefined, { claim, volume, grown }: Facts): Facts | undefined {
+  const isSame =
+    now?.claim.metadata.uid === claim.metadata.uid &&
+    now.volume?.metadata.uid === volume?.metadata.uid;
+  return now === undefined || !isSame ? now : { ...now, grown };
 }
 
 /** Only what the driver itself said has a status; of anything else nobody knows how far it came. */

@@ -10,6 +10,7 @@ import { VolumeHealth } from '../../src/operator/health.ts';
 import { Modifier } from '../../src/operator/modifier.ts';
 import { Resizer } from '../../src/operator/resizer.ts';
 import { collections } from '../kube/fake-api-rules.ts';
+import type { Json } from '../kube/fake-patch.ts';
 import { Chance } from '../world/chance.ts';
 import { DutyScene, parse } from './expansion-scene.ts';
 
@@ -325,3 +326,34 @@ function unsettled(scene: DutyScene, name: string): string {
   ];
   return faults.filter((fault) => fault !== '').join('; ');
 }
+
+test('what one claim was given is not told of another that bears its name', async () => {
+  const scene = new DutyScene(1, Resizer);
+  scene.claim('a');
+  scene.claim('b');
+  await scene.start();
+  request(scene, 'a', 5);
+  for (let turn = 0; turn < 100 && !reasons(scene).includes('Resizing'); turn += 1) {
+    await scene.pass(10);
+  }
+  // Deleted and made again while its volume grew; bound to another volume, and asked for the same.
+  const { spec, status } = scene.object(collections.claims, 'b', 'ns') as Json;
+  scene.api.delete(collections.claims, 'b', 'ns');
+  scene.api.delete(collections.claims, 'a', 'ns');
+  scene.api.put(collections.claims, {
+    metadata: { name: 'a', namespace: 'ns', uid: 'again' },
+    ...{ spec: { ...(spec as object), resources: { requests: { storage: '5Gi' } } }, status },
+  });
+  const { uid } = scene.object(collections.claims, 'a', 'ns').metadata;
+  const claimRef = { namespace: 'ns', name: 'a', uid };
+  scene.change(collections.volumes, 'pv-b', { spec: { claimRef } });
+  for (let turn = 0; turn < 1_000; turn += 1) {
+    await scene.pass(10);
+    const { capacity } = scene.object(collections.volumes, 'pv-b')['spec'] as {
+      readonly capacity: { readonly storage: string };
+    };
+    const has = scene.lvs.get('lv-b') ?? 0n;
+    assert.ok(parse(capacity.storage) <= has, `told ${capacity.storage}, has ${has}`);
+  }
+  assert.equal(scene.lvs.get('lv-b'), parse('5Gi'));
+});
