@@ -5,16 +5,17 @@ import {
   groupMemberIds,
   takenGroupStatus,
 } from '../core/cluster/group-content.ts';
-import { groupByName } from '../core/cluster/logical-volume-group.ts';
+import { groupIdsNamed } from '../core/cluster/logical-volume-group.ts';
 import { groupMarks } from '../core/cluster/snapshot-content-marks.ts';
 import type { GroupView } from '../csi/book.ts';
+import { logicalVolumeKind } from '../kube/kinds.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { ContentKeeper } from './snapshotter-contents.ts';
 import type { GroupKinds } from './snapshotter-kinds.ts';
 
 /** The driver's half of group snapshots, in whichever version the cluster serves them. */
 export function groupSnapshotter(cluster: Cluster, kinds: GroupKinds): Duty {
-  const { groups, names, stores } = cluster;
+  const { groups, names, client } = cluster;
   const told = (content: VolumeGroupSnapshotContent, view: GroupView) =>
     takenGroupStatus(content.status, view, {
       version: kinds.contents.current?.kind.version ?? 'v1',
@@ -34,10 +35,10 @@ export function groupSnapshotter(cluster: Cluster, kinds: GroupKinds): Duty {
     check: async (content, { handle, memberIds }) =>
       told(content, await groups.get(handle, memberIds)),
     remove: async (content, { handle, name = '' }, signal) => {
-      // Members may be there although nobody wrote down the handle.
-      const id = handle ?? groupByName(stores.logicalVolumes.values(), name)?.id;
-      const memberIds = handle === undefined ? [] : groupMemberIds(content);
-      if (id !== undefined) await groups.remove(id, memberIds, signal);
+      if (handle !== undefined) return groups.remove(handle, groupMemberIds(content), signal);
+      // Members may be there although nobody wrote down the handle: only the server knows.
+      const { items } = await client.list(logicalVolumeKind(names.domain));
+      for (const id of groupIdsNamed(items, name)) await groups.remove(id, [], signal);
     },
     isAbsent: () => Promise.resolve(false),
     cleared: clearedGroupStatus,

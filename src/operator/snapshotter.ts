@@ -4,6 +4,7 @@ import { snapshotContentView } from '../core/cluster/snapshot-content.ts';
 import { snapshotMarks } from '../core/cluster/snapshot-content-marks.ts';
 import { clearedStatus, takenStatus } from '../core/cluster/snapshot-content-status.ts';
 import type { VolumeView } from '../csi/book.ts';
+import { logicalVolumeKind } from '../kube/kinds.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { ContentKeeper } from './snapshotter-contents.ts';
 import type { SnapshotKinds } from './snapshotter-kinds.ts';
@@ -13,11 +14,11 @@ export function snapshotter(
   cluster: Cluster,
   kinds: Pick<SnapshotKinds, 'contents' | 'classes'>,
 ): Duty {
-  const { book, names, wall, stores } = cluster;
-  // Also one that its node has not made yet, which no list has.
+  const { book, names, wall, client } = cluster;
+  // Also one that its node has not made yet, which no list has, or that no watch has told of.
   const named = async (name: string) =>
     (await book.list()).find((view) => view.kind === 'snapshot' && view.name === name)?.id ??
-    stores.logicalVolumes.get({ name })?.metadata.uid;
+    (await client.find(logicalVolumeKind(names.domain), { name }))?.metadata.uid;
   const told = (content: VolumeSnapshotContent, view: VolumeView) =>
     takenStatus(content.status, view, wall());
   return new ContentKeeper<VolumeSnapshotContent>(cluster, {

@@ -473,3 +473,25 @@ test('trap 28: a finalizer that somebody adds in the same moment is not lost', a
   assert.deepEqual(world.content('c1')?.metadata.finalizers, ['a.example/x']);
   assert.equal(world.content('c1')?.status?.snapshotHandle, undefined);
 });
+
+test('what nobody has told of yet is removed too: only the server knows that nothing is there', async () => {
+  const world = new SnapshotWorld();
+  world.book.fault = { code: 'SourceNotFound' };
+  world.put(contents, content('c1'));
+  world.start(driver);
+  await world.pass(2_000);
+  assert.equal(annotationsOf(world.content('c1'))[marks.beingCreated], undefined);
+  world.transport.isHeld = true;
+  // A request to make it that was long under way.
+  const { metadata } = world.put(collections.logicalVolumes, {
+    metadata: { name: 'snapshot-u1' },
+    spec: { name: 'snapshot-u1', nodeName: 'n1', size: '1Gi', source: 'v', accessType: 'ro' },
+  });
+  await giveUp(world, 'c1');
+  const removed: string[] = [];
+  world.book.remove = async (_kind, id) => void removed.push(id);
+  world.book.fault = undefined;
+  await world.pass(10_000);
+  assert.equal(world.content('c1'), undefined);
+  assert.deepEqual(removed, [metadata.uid]);
+});

@@ -212,3 +212,32 @@ test('a group killed after any effect ends the same', async () => {
     world.stop();
   }
 });
+
+test('members of a group that no watch has told of yet go with it, whatever group they are in', async () => {
+  const { world, group, giveUp } = worldWithGroups(['v1']);
+  world.book.fault = { code: 'SourceNotFound' };
+  world.start(both);
+  await world.pass(2_000);
+  assert.equal(annotationsOf(group())[groupMarks.beingCreated], undefined);
+  world.transport.isHeld = true;
+  for (const id of ['one', 'two']) {
+    world.put(collections.logicalVolumes, {
+      metadata: {
+        name: `snapshot-${id}`,
+        annotations: {
+          'quarry.io/snapshot-group': id,
+          'quarry.io/snapshot-group-size': '2',
+          'quarry.io/snapshot-group-name': 'groupsnapshot-g-u1',
+        },
+      },
+      spec: { name: id, nodeName: 'n1', size: '1Gi', source: 'v', accessType: 'ro' },
+    });
+  }
+  await giveUp();
+  const removed: string[] = [];
+  world.book.groups.remove = async (id) => void removed.push(id);
+  world.book.fault = undefined;
+  await world.pass(10_000);
+  assert.equal(group(), undefined);
+  assert.deepEqual(removed.toSorted(), ['one', 'two']);
+});

@@ -42,6 +42,14 @@ export function groupByName(all: Iterable<LogicalVolume>, name: string): VolumeG
   return groupOfMembers(begun.filter((volume) => groupOf(volume) === id));
 }
 
+/** Of all that was ever begun under this name, as far as any of it is left. */
+export function groupIdsNamed(all: Iterable<LogicalVolume>, name: string): ReadonlySet<string> {
+  const begun = [...all].filter(
+    ({ metadata }) => metadata.annotations?.[groupNameAnnotation] === name,
+  );
+  return new Set(begun.flatMap((volume) => groupOf(volume) ?? []));
+}
+
 function groupOfMembers(members: readonly LogicalVolume[]): VolumeGroup | undefined {
   const [first] = members;
   const id = first === undefined ? undefined : groupOf(first);
