@@ -33,6 +33,8 @@ export type RoleMemory = {
   readonly storm: Memory | undefined;
   /** What the process wrote, by collection: at rest only leases and what an agent tells. */
   readonly writes: readonly string[];
+  /** Kinds that it hears of, by then. */
+  readonly watches: number;
 };
 
 export async function measureRole(role: RoleName): Promise<RoleMemory> {
@@ -48,8 +50,9 @@ export async function measureRole(role: RoleName): Promise<RoleMemory> {
     await sleep(10_000);
     const idle = memoryOf(pid);
     const writes = server.api.writes.map(({ collection }) => collection);
+    const watches = server.api.watching;
     const storm = role === 'all' ? await stormOn({ pid, directory, server, ids }) : undefined;
-    return { idle, storm, writes };
+    return { idle, storm, writes, watches };
   } finally {
     child?.kill('SIGKILL');
     await server.stop();

@@ -48,8 +48,7 @@ export const budgets = JSON.parse(
 ) as {
   readonly standalone: StandaloneBudget;
   readonly agent: IdleBudget;
-  readonly all: Omit<IdleBudget, 'idleAnonMiB'> & {
-    readonly idleAnonMiB?: number;
+  readonly all: IdleBudget & {
     readonly stormEvents: number;
     readonly stormCalls: number;
     readonly stormRssMiB: number;
