@@ -466,7 +466,6 @@ function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
   return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
 }
 
-/** It grew, and its new end is not overwritten yet. */
 /**
  * What it rested on was deleted meanwhile: it begins again with what is there now. Not for a caller
  * who has left: he would never hear of what is made, and what he knew of is gone.
@@ -481,6 +480,7 @@ async function overtaken<T>(work: () => Promise<T>, signal: Signal | undefined):
   }
 }
 
+/** It grew, and its new end is not overwritten yet. */
 export function isGrowing({ lv }: VolumeRecord): boolean {
   return readBytes(lv.tags, 'grownFrom') !== undefined;
 }

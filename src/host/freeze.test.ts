@@ -16,18 +16,23 @@ import test, { type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freezeHolder, thawLeft } from '../lvm/freeze-argv.ts';
 
+type Given = { readonly fails?: true; readonly seconds?: string; readonly hangs?: true };
+
 /** The real script, with an fsfreeze that keeps a book of what it was told and fails as told. */
 class Scene {
   readonly #directory: string;
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown[]>;
 
-  constructor(t: TestContext, given: { readonly fails?: true; readonly seconds?: string } = {}) {
+  constructor(t: TestContext, given: Given = {}) {
     this.#directory = mkdtempSync(join(tmpdir(), 'quarry-freeze-'));
     t.after(() => rmSync(this.#directory, { recursive: true }));
     const program = join(this.#directory, 'fsfreeze');
     const end = given.fails === true ? 'exit 1' : 'exit 0';
-    writeFileSync(program, `#!/bin/sh\necho "$@" >> ${this.#book}\n${end}\n`);
+    const gate = join(this.#directory, 'gate');
+    spawnSync('mkfifo', [gate]);
+    const wait = given.hangs === true ? `[ "$1" = --unfreeze ] || cat ${gate} > /dev/null\n` : '';
+    writeFileSync(program, `#!/bin/sh\n${wait}echo "$@" >> ${this.#book}\n${end}\n`);
     chmodSync(program, 0o755);
     const [shell, ...words] = freezeHolder('/pods/a').argv;
     const args = words.map((word, index) => (index === 3 ? (given.seconds ?? word) : word));
@@ -76,6 +81,33 @@ class Scene {
   signal(name: NodeJS.Signals): void {
     assert.ok(this.#child.pid !== undefined);
     process.kill(-this.#child.pid, name);
+  }
+
+  /** Its child is in the kernel and cannot be killed yet. */
+  killShell(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Also where a test has failed half way. */
+  endAll(): void {
+    try {
+      this.signal('SIGKILL');
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
+    }
+  }
+
+  get hasBegun(): boolean {
+    return this.noteCount === 1 && readFileSync(join(this.#notes, this.#note)).length > 0;
+  }
+
+  get #note(): string {
+    return readdirSync(this.#notes)[0] ?? '';
+  }
+
+  /** The disk answers at last. */
+  finishFreeze(): void {
+    writeFileSync(join(this.#directory, 'gate'), '');
   }
 
   letGo(): void {
@@ -137,4 +169,19 @@ test('nothing stays frozen for ever, and who waited too long is told', async (t)
   const scene = new Scene(t, { seconds: '0.2' });
   assert.notEqual(await scene.end(), 0);
   assert.deepEqual(scene.told, [freeze, thaw]);
+});
+
+test('a freeze that outlives its holder is not forgotten before it has come about', async (t) => {
+  const scene = new Scene(t, { hangs: true });
+  t.after(() => scene.endAll());
+  while (!scene.hasBegun) await sleep(5);
+  scene.killShell();
+  await sleep(50);
+  assert.equal(scene.thawLeft(), '');
+  assert.equal(scene.noteCount, 1, 'nothing is frozen yet, and it will be');
+  scene.finishFreeze();
+  await scene.end();
+  assert.deepEqual(scene.told, [freeze]);
+  assert.equal(scene.thawLeft(), '/pods/a\n');
+  assert.deepEqual([scene.noteCount, scene.told], [0, [freeze, thaw]]);
 });

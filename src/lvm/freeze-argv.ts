@@ -25,13 +25,14 @@ const frozenNotes = '/run/quarry/frozen';
  * Whoever we say "frozen" to may be gone by then, and who stops a service tells all its processes
  * to end: neither must leave it frozen. What somebody else has frozen is not thawed. A container
  * is ended with everything in it: the note, which is locked while its holder lives, tells our next
- * life what to thaw.
+ * life what to thaw. A freeze that waits for its disk outlives even that, so it has the lock too:
+ * it is frozen after all when the disk answers.
  */
 const script = [
   'trap "" HUP INT PIPE TERM',
   'mkdir -p "$3" && note=$(mktemp "$3/XXXXXXXX") && exec 9> "$note" || exit 1',
   'flock 9 && printf %s "$2" >&9 || exit 1',
-  'fsfreeze --freeze "$2" 9>&- || { rm -f "$note"; exit 1; }',
+  'fsfreeze --freeze "$2" || { rm -f "$note"; exit 1; }',
   'echo frozen; timeout -s KILL "$1" cat > /dev/null 9>&-; ended=$?',
   // Somebody else has thawed it, or it cannot be thawed: either way it was not still.
   'if fsfreeze --unfreeze "$2"; then rm -f "$note"; else ended=3; fi; exit "$ended"',
