@@ -3,6 +3,8 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from '../api/objects/snaps
 import { assert } from '../base/assert.ts';
 import { limits } from '../base/limits.ts';
 import {
+  contentNameOf,
+  isBoundTo,
   type NewContent,
   type SnapshotStep,
   type SnapshotView,
@@ -135,6 +137,7 @@ export class SnapshotWork {
     const { snapshots, contents } = homes;
     switch (step.kind) {
       case 'finalizers':
+        await this.#checkFree(contents, snapshot);
         return this.#patch(snapshots, snapshot, { metadata: { finalizers: step.finalizers } });
       case 'choose-class':
         return this.#patch(snapshots, snapshot, {
@@ -165,6 +168,18 @@ export class SnapshotWork {
         await this.#fail(snapshots, snapshot, step);
         throw new NotYet(step.message);
     }
+  }
+
+  /** Only the server knows that there is no content: one watch may lag behind another. */
+  async #checkFree(contents: Served<VolumeSnapshotContent>, snapshot: VolumeSnapshot) {
+    const name = contentNameOf(snapshot);
+    const { kind, informer } = contents;
+    const isGoing = snapshot.metadata.deletionTimestamp !== undefined;
+    if (!isGoing || informer.get({ name }) !== undefined) return;
+    const content = await this.#cluster.client.find(kind, { name });
+    if (content === undefined || !isBoundTo(content, snapshot)) return;
+    informer.putOwn(content);
+    throw new NotYet(`the VolumeSnapshotContent ${name} is still there`);
   }
 
   /**

@@ -458,3 +458,26 @@ test('trap 22: without the lead that it runs under nothing is written', async ()
   await world.pass(60_000);
   assert.ok(world.content(`snapcontent-${uid}`) !== undefined);
 });
+
+test('a snapshot does not go before a content that only the server knows of', async () => {
+  const world = scene();
+  const uid = ask(world);
+  let watched: Parts['kinds']['contents'] | undefined;
+  world.start((parts) => {
+    watched = parts.kinds.contents;
+    return both(parts);
+  });
+  await world.pass(10_000);
+  const name = `snapcontent-${uid}`;
+  const informer = watched?.current?.informer ?? assert.fail();
+  assert.notEqual(informer.get({ name }), undefined);
+  // The watch of contents lags behind that of snapshots.
+  informer.get = () => undefined;
+  await world.remove(snapshots, 'snap', 'app');
+  await world.pass(5_000);
+  assert.notEqual(world.snapshot('snap'), undefined);
+  Reflect.deleteProperty(informer, 'get');
+  await world.pass(600_000);
+  assert.deepEqual([world.snapshot('snap'), world.content(name)], [undefined, undefined]);
+  assert.equal(world.book.views.size, 0);
+});

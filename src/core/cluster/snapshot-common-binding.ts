@@ -301,13 +301,17 @@ function contentEnding(content: VolumeSnapshotContent): SnapshotStep | undefined
 
 /** Also one whose name was not written down any more when somebody died. */
 function ownContent({ snapshot, contentOf }: SnapshotView): VolumeSnapshotContent | undefined {
-  const { spec, status, metadata } = snapshot;
-  const name =
+  const content = contentOf(contentNameOf(snapshot));
+  return content !== undefined && isBoundTo(content, snapshot) ? content : undefined;
+}
+
+/** The content that a snapshot has, if it has one. */
+export function contentNameOf({ spec, status, metadata }: VolumeSnapshot): string {
+  return (
     status?.boundVolumeSnapshotContentName ??
     spec.source.volumeSnapshotContentName ??
-    contentName(metadata.uid);
-  const content = contentOf(name);
-  return content !== undefined && isBoundTo(content, snapshot) ? content : undefined;
+    contentName(metadata.uid)
+  );
 }
 
 function fail(reason: string, message: string): SnapshotStep & { kind: 'fail' } {
