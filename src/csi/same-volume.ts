@@ -15,6 +15,14 @@ export function poolIn(layout: DeviceClass['layout']): string | undefined {
   return layout.kind === 'thin' ? layout.pool : undefined;
 }
 
+/** Two groups may have one of the id each: then nobody says which is meant. */
+export function onlyOne(records: readonly VolumeRecord[], id: string): VolumeRecord | undefined {
+  const [first, second] = records.filter((record) => record.id === id);
+  if (first === undefined || second === undefined) return first;
+  const where = `${first.vg.name} and ${second.vg.name}`;
+  throw new OperationError('VolumeAmbiguous', `${id} is in ${where}`);
+}
+
 /** A repeated request is the same request, or there is a volume of that name in its way. */
 export function checkSame(
   existing: VolumeRecord,

@@ -24,7 +24,7 @@ import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { expand } from './expansion.ts';
-import { adoptedUuid, checkSame, isCut, poolIn } from './same-volume.ts';
+import { adoptedUuid, checkSame, isCut, onlyOne, poolIn } from './same-volume.ts';
 
 export type VolumesParts = {
   readonly engine: Engine;
@@ -373,11 +373,10 @@ export class Volumes {
 
   /** A report that may be a minute old cannot say that it is gone. */
   async #lookFor(id: string): Promise<VolumeRecord | undefined> {
-    const isIt = (record: VolumeRecord) => record.id === id;
-    const known = (await this.records()).find(isIt);
+    const known = onlyOne(await this.records(), id);
     if (known !== undefined) return known;
     await this.#parts.engine.observe();
-    return (await this.records()).find(isIt);
+    return onlyOne(await this.records(), id);
   }
 
   async #removeUnknown(kind: VolumeRecord['kind'], id: string): Promise<void> {
@@ -426,7 +425,7 @@ export class Volumes {
     { id, name }: { readonly id?: string; readonly name: string },
   ): Promise<VolumeRecord | undefined> {
     if (id === undefined) return this.#named(kind, name);
-    const found = (await this.recordsMade()).find((record) => record.id === id);
+    const found = onlyOne(await this.recordsMade(), id);
     if (found === undefined || found.kind === kind) return found;
     throw new OperationError('VolumeDiffers', `${id} is there, and it is a ${found.kind}`);
   }

@@ -418,7 +418,7 @@ test('what is gone for a moment only is not said to be gone', async () => {
   assert.equal(scene.stage.world.lv('data', id), undefined);
 });
 
-test('a name that is in two groups is not shown: nobody says which is meant', async () => {
+test('a name that is in two groups is not shown, grown or removed: nobody says which is meant', async () => {
   const scene = await Scene.begin();
   const disk = scene.stage.world.machine.devices.at(-1)?.path ?? '';
   const elsewhere = scene.stage.node.deviceClasses.map((one) => ({ ...one, vg: 'other' }));
@@ -434,8 +434,17 @@ test('a name that is in two groups is not shown: nobody says which is meant', as
     classes: () => [...scene.stage.node.deviceClasses, ...elsewhere],
     newId: () => 'none',
     nowMs: () => 0,
+    recorded: {
+      get: (name) => ({ name, kind: 'volume', className: 'thick', sourceId: undefined }),
+    },
   });
   const refusal = { code: 'VolumeAmbiguous', message: /twin is in data and other/ };
   await assert.rejects(scene.run(both.locate('twin')), refusal);
+  await assert.rejects(scene.run(both.expand('twin', range(80))), refusal);
+  await assert.rejects(scene.run(both.removeRecorded('twin', 'volume')), refusal);
+  await assert.rejects(scene.run(both.create({ ...request('pvc-1', 80), id: 'twin' })), refusal);
+  for (const vg of ['data', 'other']) {
+    assert.equal(scene.stage.world.lv(vg, 'twin')?.name, 'twin', vg);
+  }
   assert.equal((await scene.run(scene.volumes.locate('twin'))).volume.vg, 'data');
 });
