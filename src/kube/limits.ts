@@ -19,6 +19,8 @@ export const kubeLimits = {
   pagesMax: 10_000,
   /** A server sends a bookmark every minute, the first one after two: this is a dead connection. */
   watchIdleMs: 180_000,
+  /** After so many watches in a row that told nothing at all there is another list. */
+  silentWatchesMax: 2,
   /** The server ends a watch after a time in this range; then it goes on where it was. */
   watchSecondsMin: 300,
   watchSecondsMax: 600,

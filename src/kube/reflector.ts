@@ -40,6 +40,9 @@ export class Reflector<T extends KubeObject> {
   #lastVersion: string | undefined;
   #hasSynced = false;
   #hasListFailed = false;
+  /** Has the newest watch told nothing yet? */
+  #isSilent = false;
+  #silences = 0;
   #troubles = 0;
   #heardAtMs: number | undefined;
 
@@ -97,7 +100,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #recover(error: KubeError, signal: AbortSignal): Promise<void> {
-    if (error.code === 'Gone') this.#version = undefined;
+    if (error.code === 'Timeout' && this.#isSilent) this.#silences += 1;
+    // Not even a bookmark: after a restored backup our version may lie in the server's future.
+    const isDeaf = this.#silences >= kubeLimits.silentWatchesMax;
+    if (error.code === 'Gone' || isDeaf) this.#version = undefined;
     this.#troubles += 1;
     const waitMs = backoffMs(this.#troubles, error.retryAfterMs, this.#parts.chance);
     this.#parts.trouble?.(error, waitMs);
@@ -109,6 +115,7 @@ export class Reflector<T extends KubeObject> {
     const last = this.#lastVersion;
     const isOlder = last !== undefined && compareVersions(resourceVersion, last) === -1;
     this.#hasListFailed = false;
+    this.#silences = 0;
     this.#heard(resourceVersion);
     this.#tell(this.#store.replace(items, resourceVersion, isOlder));
     if (!this.#hasSynced) {
@@ -147,15 +154,16 @@ export class Reflector<T extends KubeObject> {
     const { client, kind, clock, idleMs } = this.#parts;
     const startedAtMs = clock.nowMs();
     const options = { signal, ...(idleMs === undefined ? {} : { idleMs }) };
-    let hasTold = false;
+    this.#isSilent = true;
     for await (const event of client.watch(kind, this.#scope, from, options)) {
       if (signal.aborted) break;
-      hasTold = true;
+      this.#isSilent = false;
+      this.#silences = 0;
       this.#troubles = 0;
       this.#take(event);
     }
     const isShort = clock.nowMs() - startedAtMs < kubeLimits.watchMsMin;
-    if (!hasTold && isShort && !signal.aborted) {
+    if (this.#isSilent && isShort && !signal.aborted) {
       throw new KubeError('Unreachable', `watch ${kind.plural}: it ended at once`);
     }
     if (!isShort) this.#troubles = 0;

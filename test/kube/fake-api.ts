@@ -72,6 +72,8 @@ export class FakeApi {
   readonly missing = new Set<string>();
   /** Fields that may be selected by, beside name and namespace. */
   readonly selectable = new Set<string>();
+  /** Opens a watch at a version that was never there, and says nothing, as real servers do. */
+  isSilentAhead = false;
   /** Answers a watch at a version that is gone in the stream, as newer servers do. */
   goneInStream = true;
   /** Lists from its memory are as old as the caller allows. */
@@ -261,6 +263,10 @@ export class FakeApi {
     const from = Number(query.get('resourceVersion') ?? '0');
     if (from < this.#compactedTo && !this.goneInStream) {
       fail(sink, 410, 'Expired', 'too old resource version');
+      return;
+    }
+    if (from > this.#version && this.isSilentAhead) {
+      sink.head(200);
       return;
     }
     if (from > this.#version) {

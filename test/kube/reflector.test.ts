@@ -337,6 +337,25 @@ for (const lists of ['newest', 'cached'] as const) {
   });
 }
 
+test('a restored backup whose server says nothing of versions to come is listed', async () => {
+  await watching(
+    async (scene) => {
+      const { server } = scene;
+      const old = server.api.all(samples).slice(0, 1);
+      const before = Number(server.api.version);
+      for (let index = 0; index < 30; index += 1) server.api.put(samples, sample(`n${index}`));
+      await converges(scene);
+      server.api.isSilentAhead = true;
+      server.api.restore(before, samples, old);
+      await converges(scene);
+      assert.equal(scene.reflector.size, 1);
+      server.api.put(samples, sample('after'));
+      await converges(scene);
+    },
+    { idleMs: 200 },
+  );
+});
+
 test('a server that cannot select by the field is asked by label', async () => {
   const scopes = [{ fieldSelector: 'spec.nodeName=n1' }, { labelSelector: 'node=n1' }] as const;
   const labelled = {
