@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
   one(
     'a lost volume is made anew',
     identity,
-    'if (known.uuid === undefined || lv?.uuid === known.uuid) return undefined;',
+    'if (uuid === undefined || lv?.uuid === uuid) return undefined;',
     'if (known.name !== "") return undefined;',
   ),
   one(
