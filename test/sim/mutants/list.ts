@@ -121,8 +121,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: clone,
-        find: 'if (copied < clone.sizeBytes) return planEnd(vg, clone, copied);',
-        replace: 'if (copied < clone.sizeBytes) return planEnd(vg, clone, noBytes);',
+        find: 'return planEnd(vg, clone, { offsetBytes: copied, over });',
+        replace: 'return planEnd(vg, clone, { offsetBytes: noBytes, over });',
       },
       { file: permit, find: 'fromBytes: fromBytes ?? noBytes,', replace: 'fromBytes: noBytes,' },
     ],
