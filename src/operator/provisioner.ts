@@ -283,14 +283,17 @@ export class Provisioner implements Duty {
   }
 
   async #removeNobodys({ claim, signal }: Turn, made: MadeVolume): Promise<void> {
-    const { client, book, names, recorder } = this.#cluster;
+    const { client, book, names, recorder, clock } = this.#cluster;
     const kind = logicalVolumeKind(names.domain);
     const record = await client.find(kind, { name: volumeNameOf(claim) }, { signal });
     const isNobodys =
       record?.metadata.uid === made.id &&
       record.metadata.annotations?.[unpublishedAnnotation] !== undefined;
     try {
-      if (isNobodys) await book.remove('volume', made.id, signal);
+      if (!isNobodys) return;
+      const what = () => `${made.node} has not removed the volume ${made.id}`;
+      const remove = (until: AbortSignal) => book.remove('volume', made.id, until);
+      await untilAnswered({ clock, signal, what }, remove);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
       recorder.event(aboutClaim(claim), failed('ProvisioningCleanupFailed', error));

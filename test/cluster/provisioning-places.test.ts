@@ -99,3 +99,27 @@ test('trap 8: what was begun is finished where it is, though the node lost its l
 function annotationOf(at: ClaimScene, name: string): unknown {
   return (at.claimNow(name)?.metadata['annotations'] as Json | undefined)?.[selectedNode];
 }
+
+test('a node that falls silent while a volume is taken back holds nobody up', async (t) => {
+  let waiting = 0;
+  const at = await ClaimScene.begin(t, () => ({
+    remove: (_kind, _id, signal) =>
+      new Promise((_resolve, reject) => {
+        waiting += 1;
+        signal?.addEventListener('abort', () => {
+          waiting -= 1;
+          reject(new OperationError('Cancelled', 'left'));
+        });
+      }),
+  }));
+  const claim = at.claim('data');
+  await at.settle();
+  at.api.delete(collections.claims, 'data', 'ns');
+  await at.settle();
+  at.made(`pvc-${claim.metadata.uid}`);
+  await at.settle();
+  assert.equal(waiting, 1);
+  await at.pass(limits.nodeAnswerMs + 1_000);
+  assert.equal(waiting, 0);
+  assert.equal(at.isMarked(claim), true, 'it is collected with the orphans');
+});
