@@ -92,6 +92,22 @@ test('a word on a volume whose node is there does nothing', async (t) => {
   assertKept(at);
 });
 
+test('what was half given up when its node came back is given up: no agent touches it any more', async (t) => {
+  const at = await twoNodes(t);
+  await withVolume(at, 'pvc-a');
+  const volume = at.volume('pvc-a') ?? assert.fail();
+  const annotations = { 'quarry.io/discard': 'true', 'topolvm.io/pendingdeletion': 'true' };
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  at.api.put(collections.logicalVolumes, {
+    ...volume,
+    metadata: { ...volume.metadata, annotations, deletionTimestamp },
+  });
+  at.run(new NodeRemoval(at.cluster));
+  await at.pass(strandedMs);
+  await at.pass(strandedMs);
+  assert.equal(at.volume('pvc-a'), undefined);
+});
+
 test('no new volume goes to a node that leaves', async (t) => {
   const at = await twoNodes(t);
   at.node('n1', {}, { finalizers: ['topolvm.io/node'], deletionTimestamp: '2026-01-01T00:00:00Z' });

@@ -52,10 +52,15 @@ export function decideStranded(
   node: Node | undefined,
   names: ClusterNames,
 ): StrandedDecision {
-  if (node !== undefined) return { kind: 'leave' };
   const { metadata, spec } = volume;
-  if (metadata.annotations?.[discardAnnotation] === 'true') return { kind: 'discard' };
-  const { volumeFinalizer } = clusterNames(names);
+  const { volumeFinalizer, pendingDeletionAnnotation } = clusterNames(names);
+  const isGivenUp = metadata.annotations?.[discardAnnotation] === 'true';
+  // Cut off while it was given up: agents leave it alone, so nobody else would end it.
+  const isBegun =
+    metadata.deletionTimestamp !== undefined &&
+    metadata.annotations?.[pendingDeletionAnnotation] === 'true';
+  if (isGivenUp && (node === undefined || isBegun)) return { kind: 'discard' };
+  if (node !== undefined) return { kind: 'leave' };
   const isStuck =
     metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(volumeFinalizer);
   if (isStuck !== true) return { kind: 'leave' };
