@@ -65,7 +65,7 @@ export const clusterMutants: readonly Mutant[] = [
   one(
     'a version that is gone is asked for again and again',
     'src/kube/reflector.ts',
-    "if (error.code === 'Gone') this.#version = undefined;",
+    "if (error.code === 'Gone' || isDeaf) this.#version = undefined;",
     '',
   ),
   one('capacity is told once', 'src/agent/cluster-work.ts', 'this.#capacity.changed();', ''),
