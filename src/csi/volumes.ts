@@ -466,15 +466,19 @@ function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
 }
 
 /**
- * What it rested on was deleted meanwhile: it begins again with what is there now. Not for a caller
- * who has left: he would never hear of what is made, and what he knew of is gone.
+ * What it rested on was deleted meanwhile: it begins again with what is there now. Nothing is begun
+ * for a caller who has left: he would never hear of what is made, and what he knew of may be gone.
  */
 async function overtaken<T>(work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
+  const hasLeft = () => signal?.aborted === true;
+  if (hasLeft()) {
+    throw new OperationError('Cancelled', 'nobody waits for it any more, and it had not begun');
+  }
   try {
     return await work();
   } catch (error) {
     const isOvertaken = error instanceof OperationError && error.code === 'VolumeLost';
-    if (!isOvertaken || signal?.aborted === true) throw error;
+    if (!isOvertaken || hasLeft()) throw error;
     return await work();
   }
 }

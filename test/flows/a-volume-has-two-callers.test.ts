@@ -86,6 +86,20 @@ test('a create that nobody waits for any more makes nothing after the delete', a
   }
 });
 
+test('creates that were left before their turn came make nothing after the delete', async () => {
+  const scene = await TenantsScene.begin();
+  await scene.run(scene.create('a', 100));
+  const leave = new AbortController();
+  const again = [1, 2, 3].map(() =>
+    scene.create('a', 100, {}, leave.signal).catch((error: unknown) => error),
+  );
+  leave.abort();
+  await scene.run(scene.volumes.remove('volume', 'id-1'));
+  await scene.run(Promise.all(again));
+  await scene.stage.world.clock.advance(10_000);
+  assert.deepEqual(await scene.run(scene.volumes.records()), []);
+});
+
 test('a volume is removed on one socket when the other has ended what it does with it', async () => {
   const { scene, lvmd } = await rawVolume();
   await scene.stage.unpublish({ vg: 'data', name: 'id-1', uuid: scene.lv('id-1').uuid }, path);
