@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { fail } from '../../test/kube/fake-api.ts';
 import { collections } from '../../test/kube/fake-api-rules.ts';
 import { names, request } from '../../test/operator/scene.ts';
 import { Town } from '../../test/operator/town.ts';
@@ -88,6 +89,23 @@ test('trap 22: nothing goes out after the lease is lost, and all duties are wait
   assert.equal(town.api.writes.length, writes);
   clearInterval(cut);
   lease.faults.length = 0;
+});
+
+test('trap 22: nothing is begun before all that is there has been read', async (t) => {
+  const town = new Town();
+  const handle = town.api.handle.bind(town.api);
+  let isHeld = true;
+  town.api.handle = (call, sink) => {
+    if (!isHeld || !call.url.includes('/persistentvolumeclaims')) handle(call, sink);
+    else fail(sink, 500, 'InternalError', 'etcdserver: leader changed');
+  };
+  const operator = await town.operator(t, 'a');
+  await town.pass(60_000);
+  assert.deepEqual([town.notes, operator.isLeading, town.holder(ourLease)], [[], false, '']);
+  assert.deepEqual(await operator.readiness(), ['claims have not been read yet']);
+  isHeld = false;
+  await town.pass(40_000);
+  assert.deepEqual(town.notes, ['a begins']);
 });
 
 test('a duty with a bug ends the process, after the others have ended', async (t) => {

@@ -5,7 +5,7 @@ import { StandaloneScene, thick, thin } from './standalone-scene.ts';
 const withPolicy = (policy: string) => thin.replace('default: true', `wipe-policy: ${policy}`);
 
 for (const policy of ['zero', 'full']) {
-  test(`${policy}: nothing is made in a pool that does not zero, until it does`, async (t) => {
+  test(`trap 13: ${policy}: nothing is made in a pool that does not zero, until it does`, async (t) => {
     const scene = await StandaloneScene.begin(t);
     scene.stage.world.admin.run('lvm', 'lvchange', '--zero', 'n', 'data/pool');
     await scene.write(scene.config(thick, withPolicy(policy)));

@@ -56,7 +56,7 @@ async function race(isFenced: boolean): Promise<readonly Act[]> {
   return acts;
 }
 
-test('a leader that was too busy to renew does nothing after another took its place', async () => {
+test('trap 23: a leader that was too busy to renew does nothing after another took its place', async () => {
   const [fenced, unfenced] = await Promise.all([race(true), race(false)]);
   const late = (acts: readonly Act[]) => acts.filter(({ who, holder }) => who !== holder);
   assert.deepEqual([...new Set(fenced.map(({ who }) => who))], ['first', 'second']);

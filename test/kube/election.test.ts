@@ -190,7 +190,7 @@ async function everyHoldUp(times: LeaseTimes): Promise<readonly string[]> {
   return violations;
 }
 
-test('wherever a leader is held up, and however long: never two at once', async () => {
+test('trap 23: wherever a leader is held up, and however long: never two at once', async () => {
   assert.deepEqual(await everyHoldUp(usualTimes), []);
 });
 
