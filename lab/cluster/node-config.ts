@@ -90,6 +90,9 @@ export function prepareScript(node: {
   const onDisk = [
     ['kubelet', '/var/lib/kubelet'],
     ['pod-logs', '/var/log/pods'],
+    // What an administrator and a driver leave on a node is there after the next boot.
+    ['etc-topolvm', '/etc/topolvm'],
+    ['quarry', '/var/lib/quarry'],
   ] as const;
   return [
     'set -e',
