@@ -25,7 +25,7 @@ const suites: Readonly<Record<string, Suite>> = {
   unit: {
     files: [
       ...['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
-      ...['test/deploy/*.test.ts'],
+      ...['test/deploy/*.test.ts', 'test/e2e/audit/*.test.ts'],
       ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts', 'lab/sanity/**/*.test.ts'],
     ],
     timeoutMs: minute,

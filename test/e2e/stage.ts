@@ -1,35 +1,28 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { busyboxImage, type Cluster, startCluster } from '../../lab/cluster/index.ts';
+import {
+  type Cluster,
+  conditionOf,
+  type PodObject,
+  startCluster,
+} from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
-import { GiB } from '../../lab/index.ts';
+import { findingsIn, volumesOf } from './audit/findings.ts';
+import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
 import { buildInstallation, byName } from './image.ts';
+import { disks, lvmdFile, prepareScript } from './layout.ts';
+import {
+  type ClaimSpec,
+  type ClassSpec,
+  claimObject,
+  classObject,
+  type PodOptions,
+  podObject,
+} from './objects.ts';
 
-const lvmdFile = `device-classes:
-- {name: thick, volume-group: data, spare-gb: 0, default: true}
-- name: thin
-  volume-group: data
-  type: thin
-  thin-pool: {name: pool, overprovision-ratio: 5}
-`;
-
-export type ClaimSpec = {
-  readonly className?: string;
-  readonly size?: string;
-  readonly volumeMode?: 'Filesystem' | 'Block';
-  readonly dataSource?: {
-    readonly apiGroup?: string;
-    readonly kind: string;
-    readonly name: string;
-  };
-};
-
-type Claim = {
-  readonly metadata: { readonly uid: string };
-  readonly spec: { readonly volumeName?: string };
-  readonly status: { readonly phase: string; readonly capacity?: { readonly storage: string } };
-};
+/** StorageClasses that are there from the beginning, named after their device classes. */
+const classNames = ['thin', 'thick', 'small'] as const;
 
 /** A real Kubernetes with two nodes, and Quarry on it as its own manifests install it. */
 export class E2eStage {
@@ -42,7 +35,6 @@ export class E2eStage {
 
   static async open(): Promise<E2eStage> {
     const { archive, manifests } = await buildInstallation();
-    const disks = ['a', 'b'].map((name) => ({ name, sizeBytes: 4n * GiB }));
     const nodes = ['n1', 'n2'].map((name) => ({ name, disks }));
     const cluster = await startCluster({ nodes, images: [archive] });
     const stage = new E2eStage(cluster);
@@ -51,7 +43,9 @@ export class E2eStage {
       const { crds, namespace, driver, operator, agent, policy } = manifests;
       await cluster.apply(byName(crds));
       await cluster.apply(byName([...namespace, ...driver, ...operator, ...agent, ...policy]));
-      await cluster.apply([...classes()]);
+      for (const name of classNames) {
+        await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
+      }
       await stage.isServing();
     } catch (error) {
       const what = await stage.describe();
@@ -77,40 +71,62 @@ export class E2eStage {
         return (node?.spec.drivers ?? []).some((one) => one.name === 'topolvm.io');
       });
     }
-    await this.until('capacity of both classes on all nodes', async () => {
+    await this.until('capacity of all classes on all nodes', async () => {
       const path = '/apis/storage.k8s.io/v1/namespaces/quarry-system/csistoragecapacities';
       const list = await this.cluster.api.get<{ readonly items: readonly object[] }>(path);
-      return (list?.items.length ?? 0) >= 2 * this.cluster.nodes.length;
+      return (list?.items.length ?? 0) >= classNames.length * this.cluster.nodes.length;
     });
   }
 
-  async claim(name: string, spec: ClaimSpec = {}): Promise<void> {
-    const { className = 'thin', size = '200Mi', volumeMode = 'Filesystem', dataSource } = spec;
-    await this.cluster.apply([
-      {
-        ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name } },
-        spec: {
-          ...{ accessModes: ['ReadWriteOnce'], volumeMode, storageClassName: className },
-          resources: { requests: { storage: size } },
-          ...(dataSource === undefined ? {} : { dataSource }),
-        },
-      },
-    ]);
+  async storageClass(name: string, spec: ClassSpec): Promise<void> {
+    await this.cluster.apply([classObject(name, spec)]);
   }
 
-  /** A pod that keeps the claims mounted at /data/NAME, or as the device /dev/NAME. */
-  async pod(name: string, claims: readonly string[], node?: string): Promise<void> {
-    await this.apply(name, claims, node);
+  async claim(name: string, spec: ClaimSpec = {}): Promise<void> {
+    await this.cluster.apply([claimObject(name, spec)]);
+  }
+
+  async claims(names: readonly string[], spec: ClaimSpec = {}): Promise<void> {
+    await this.cluster.apply(names.map((name) => claimObject(name, spec)));
+  }
+
+  /** A pod that keeps the claims mounted at /data/NAME, on a node or as told otherwise. */
+  async pod(name: string, claims: readonly string[], how?: string | PodOptions): Promise<void> {
+    await this.apply(name, claims, how);
     await this.ready(name);
   }
 
-  async apply(name: string, claims: readonly string[], node?: string): Promise<void> {
-    await this.cluster.apply([podObject(name, claims, node)]);
+  async apply(
+    name: string,
+    claims: readonly string[],
+    how: string | PodOptions = {},
+  ): Promise<void> {
+    const options = typeof how === 'string' ? { node: how } : how;
+    await this.cluster.apply([podObject(name, claims, options)]);
   }
 
   async ready(name: string): Promise<void> {
     const ready = this.cluster.waitForPod({ name }, { timeoutMs: 180_000 });
     await ready.catch((error: unknown) => this.#tell(error));
+  }
+
+  /** The scheduler has no place for the pod, and says so. */
+  async waitsFor(pod: string, why: RegExp): Promise<void> {
+    await this.until(`${pod} waits, ${why}`, async () => {
+      const path = `/api/v1/namespaces/default/pods/${pod}`;
+      const object = await this.cluster.api.get<PodObject>(path);
+      const scheduled = object && conditionOf(object, 'PodScheduled');
+      return scheduled?.status === 'False' && why.test(scheduled.message ?? '');
+    });
+  }
+
+  /** `kubectl describe` of a claim says something, in one of its lines. */
+  async tells(claim: string, what: RegExp, timeoutMs?: number): Promise<void> {
+    const described = async () => {
+      const text = await this.cluster.kubectl(['describe', 'pvc', claim]);
+      return text.split('\n').some((line) => what.test(line));
+    };
+    await this.until(`${claim} tells ${what}`, described, timeoutMs);
   }
 
   async nodeOf(pod: string): Promise<string> {
@@ -163,55 +179,49 @@ export class E2eStage {
 
   /** Volumes on all nodes, without their pools. */
   async lvs(): Promise<readonly string[]> {
-    const found = await Promise.all(
-      this.cluster.nodes.map((node) =>
-        node.sh('lvm lvs --noheadings --options lv_name --select lv_name!=pool data'),
-      ),
-    );
-    return found.flatMap((text) => text.split(/\s+/).filter((word) => word !== ''));
+    const nodes = await Promise.all(this.cluster.nodes.map(lookAtNode));
+    return nodes.flatMap((node) => volumesOf(node).map(({ name }) => name));
+  }
+
+  /** The LV of a claim that is bound, on whichever node. */
+  async lvOf(claim: string): Promise<Lv> {
+    const { spec } = await this.boundClaim(claim);
+    const path = `/api/v1/persistentvolumes/${spec.volumeName}`;
+    const volume = await this.cluster.api.get<{
+      readonly spec: { readonly csi: { readonly volumeHandle: string } };
+    }>(path);
+    const nodes = await Promise.all(this.cluster.nodes.map(lookAtNode));
+    const name = volume?.spec.csi.volumeHandle;
+    const found = nodes.flatMap(({ lvs }) => lvs).filter((lv) => lv.name === name);
+    const [lv] = found;
+    if (lv === undefined || found.length > 1) throw new Error(`${found.length} LVs of ${claim}`);
+    return lv;
   }
 
   /** Nothing is leaked, nothing is lost, nothing is stuck: every object has its LV and its peers. */
   async audit(): Promise<void> {
-    await this.until('everything at rest', async () => (await this.#findings()).length === 0).catch(
-      async () => assert.deepEqual(await this.#findings(), []),
-    );
+    let findings: readonly string[] = [];
+    const look = async () => {
+      findings = await this.#findings();
+      return findings.length === 0;
+    };
+    await this.until('everything at rest', look).catch(() => assert.deepEqual(findings, []));
+  }
+
+  /** The same while others work: what is wrong now must not stay so. */
+  async auditBeside(): Promise<void> {
+    let findings = await this.#findings();
+    const look = async () => {
+      if (findings.length === 0) return true;
+      const now = new Set(await this.#findings());
+      findings = findings.filter((finding) => now.has(finding));
+      return findings.length === 0;
+    };
+    await this.until('nothing stays wrong', look).catch(() => assert.deepEqual(findings, []));
   }
 
   async #findings(): Promise<readonly string[]> {
-    const [volumes, logical, lvs] = await Promise.all([
-      this.#list<Volume>('/api/v1/persistentvolumes'),
-      this.#list<Logical>('/apis/topolvm.io/v1/logicalvolumes'),
-      this.lvs(),
-    ]);
-    const handles = new Set(volumes.map(({ spec }) => spec.csi?.volumeHandle ?? ''));
-    const contents = await this.#list<Content>(
-      '/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents',
-    );
-    for (const { status } of contents) handles.add(status?.snapshotHandle ?? '');
-    const uids = new Set(logical.map(({ metadata }) => metadata.uid));
-    return [
-      ...lvs.filter((name) => !uids.has(name)).map((name) => `LV ${name} has no LogicalVolume`),
-      ...logical
-        .filter(({ metadata }) => !lvs.includes(metadata.uid))
-        .map(({ metadata }) => `LogicalVolume ${metadata.name} has no LV`),
-      ...logical
-        .filter(({ metadata }) => !handles.has(metadata.uid))
-        .map(({ metadata }) => `LogicalVolume ${metadata.name} belongs to nothing`),
-      ...volumes
-        .filter(({ spec }) => !uids.has(spec.csi?.volumeHandle ?? ''))
-        .map(({ metadata }) => `PersistentVolume ${metadata.name} has no LogicalVolume`),
-      ...volumes
-        .filter(({ status }) => status.phase !== 'Bound')
-        .map(({ metadata, status }) => `PersistentVolume ${metadata.name} is ${status.phase}`),
-      ...[...volumes, ...logical]
-        .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-        .map(({ metadata }) => `${metadata.name} is stuck in deletion`),
-    ];
-  }
-
-  async #list<T>(path: string): Promise<readonly T[]> {
-    return (await this.cluster.api.get<{ readonly items: readonly T[] }>(path))?.items ?? [];
+    return findingsIn(await lookAtEverything(this.cluster));
   }
 
   async describe(): Promise<string> {
@@ -230,55 +240,8 @@ export class E2eStage {
 
   async #prepare(name: string): Promise<void> {
     const node = this.cluster.node(name);
-    const devices = await Promise.all(['a', 'b'].map((disk) => node.devicePath(disk)));
-    await node.sh(
-      `
-      lvm vgcreate --yes data ${devices.join(' ')}
-      lvm lvcreate --yes --type thin-pool --size 2g --name pool data
-      mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml`,
-      { stdin: lvmdFile },
-    );
+    const paths = new Map<string, string>();
+    for (const disk of disks) paths.set(disk.name, await node.devicePath(disk.name));
+    await node.sh(prepareScript(paths), { stdin: lvmdFile });
   }
-}
-
-type Meta = {
-  readonly name: string;
-  readonly uid: string;
-  readonly deletionTimestamp?: string;
-};
-type Volume = {
-  readonly metadata: Meta;
-  readonly spec: { readonly csi?: { readonly volumeHandle: string } };
-  readonly status: { readonly phase: string };
-};
-type Logical = { readonly metadata: Meta };
-type Content = { readonly status?: { readonly snapshotHandle?: string } };
-
-function classes(): readonly object[] {
-  return ['thin', 'thick'].map((name) => ({
-    ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } },
-    ...{ provisioner: 'topolvm.io', volumeBindingMode: 'WaitForFirstConsumer' },
-    allowVolumeExpansion: true,
-    parameters: { 'csi.storage.k8s.io/fstype': 'ext4', 'topolvm.io/device-class': name },
-  }));
-}
-
-function podObject(name: string, claims: readonly string[], node: string | undefined): object {
-  return {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name } },
-    spec: {
-      ...(node === undefined ? {} : { nodeSelector: { 'kubernetes.io/hostname': node } }),
-      terminationGracePeriodSeconds: 0,
-      containers: [
-        {
-          ...{ name: 'main', image: busyboxImage, imagePullPolicy: 'Never' },
-          command: ['sh', '-c', 'exec sleep 1000000'],
-          volumeMounts: claims.map((claim) => ({ name: claim, mountPath: `/data/${claim}` })),
-        },
-      ],
-      volumes: claims.map((claim) => ({
-        ...{ name: claim, persistentVolumeClaim: { claimName: claim } },
-      })),
-    },
-  };
 }

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { findingsIn } from './findings.ts';
+import type { Claim, Logical, Lv, NodeSeen, Pod, Seen, Volume } from './look.ts';
+
+const MiB = 1024n * 1024n;
+
+const logical: Logical = {
+  metadata: { name: 'pvc-1', uid: 'lv-1', finalizers: ['topolvm.io/logicalvolume'] },
+  spec: { nodeName: 'n1', size: '100Mi' },
+  status: { volumeID: 'lv-1', currentSize: '100Mi' },
+};
+const volume: Volume = {
+  metadata: { name: 'pvc-1', uid: 'pv-1', finalizers: ['kubernetes.io/pv-protection'] },
+  spec: {
+    csi: { driver: 'topolvm.io', volumeHandle: 'lv-1' },
+    capacity: { storage: '100Mi' },
+    claimRef: { uid: 'claim-1' },
+  },
+  status: { phase: 'Bound' },
+};
+const claim: Claim = {
+  metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
+  spec: { volumeName: 'pvc-1' },
+  status: { phase: 'Bound', capacity: { storage: '100Mi' } },
+};
+const pod: Pod = {
+  metadata: { name: 'pod', namespace: 'default', uid: 'pod-1' },
+  spec: {
+    nodeName: 'n1',
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+  },
+  status: { phase: 'Running' },
+};
+const lv: Lv = {
+  ...{ group: 'data', name: 'lv-1', sizeBytes: 100n * MiB, pool: '' },
+  ...{ attributes: '-wi-ao----', device: '254:1' },
+};
+const target = '/var/lib/kubelet/pods/pod-1/volumes/kubernetes.io~csi/pvc-1/mount';
+const node: NodeSeen = {
+  ...{ name: 'n1', lvs: [lv], extentBytes: 4n * MiB, strayDevices: [] },
+  pvs: [{ group: 'data', freeBytes: 900n * MiB }],
+  mounts: [
+    { target: '/', device: '0:1' },
+    { target, device: '254:1' },
+  ],
+};
+const rest: Seen = {
+  ...{ volumes: [volume], claims: [claim], logical: [logical], pods: [pod], nodes: [node] },
+  ...{ snapshots: [], contents: [] },
+  classes: [{ metadata: { name: 'thick', uid: 'class-1' }, provisioner: 'topolvm.io' }],
+  capacities: [
+    {
+      metadata: { name: 'capacity-1', uid: 'capacity-1' },
+      storageClassName: 'thick',
+      nodeTopology: { matchLabels: { 'topology.topolvm.io/node': 'n1' } },
+      maximumVolumeSize: '900Mi',
+    },
+  ],
+};
+
+const on = (change: Partial<NodeSeen>): Partial<Seen> => ({ nodes: [{ ...node, ...change }] });
+const going = '2026-01-01T00:00:00Z';
+const [told] = rest.capacities;
+
+type Row = {
+  readonly what: string;
+  readonly change: Partial<Seen>;
+  readonly found: readonly RegExp[];
+};
+
+const rows: readonly Row[] = [
+  { what: 'all is well', change: {}, found: [] },
+  {
+    what: 'an LV that nobody has',
+    change: on({ lvs: [lv, { ...lv, name: 'lv-2', attributes: '-wi-a-----', device: '254:2' }] }),
+    found: [/LV data\/lv-2 on n1 has no LogicalVolume/],
+  },
+  {
+    what: 'an LV that is lost',
+    change: { ...on({ lvs: [], mounts: [] }), pods: [] },
+    found: [/LogicalVolume pvc-1 has no LV/],
+  },
+  {
+    what: 'an LV that is smaller than told',
+    change: on({ lvs: [{ ...lv, sizeBytes: 96n * MiB }] }),
+    found: [/has 100663296 bytes, not 104857600/],
+  },
+  {
+    what: 'a LogicalVolume without PersistentVolume',
+    change: {
+      volumes: [],
+      claims: [],
+      pods: [],
+      ...on({ mounts: [], lvs: [{ ...lv, attributes: '-wi-a-----' }] }),
+    },
+    found: [/LogicalVolume pvc-1 belongs to nothing/],
+  },
+  {
+    what: 'a size that was asked for and never given',
+    change: { logical: [{ ...logical, spec: { nodeName: 'n1', size: '200Mi' } }] },
+    found: [/pvc-1 has not grown/],
+  },
+  {
+    what: 'a mark that should be off',
+    change: {
+      logical: [
+        {
+          ...logical,
+          metadata: { ...logical.metadata, annotations: { 'quarry.io/unpublished': 'claim-1' } },
+        },
+      ],
+    },
+    found: [/pvc-1 is marked as never published/],
+  },
+  {
+    what: 'a claim that is lost',
+    change: { claims: [{ ...claim, status: { phase: 'Lost' } }] },
+    found: [/claim default\/data is Lost/],
+  },
+  {
+    what: 'a claim of another volume',
+    change: { volumes: [{ ...volume, spec: { ...volume.spec, claimRef: { uid: 'claim-2' } } }] },
+    found: [/claim default\/data is bound to nothing/],
+  },
+  {
+    what: 'a mount that outlived its pod',
+    change: { pods: [] },
+    found: [/mount is mounted for no pod/, /LV data\/lv-1 is open, and no pod has it/],
+  },
+  {
+    what: 'a device of kubelet that outlived its pod',
+    change: on({
+      mounts: [...node.mounts, { target: '/k/volumeDevices/publish/pvc-1/pod-2', device: '0:5' }],
+    }),
+    found: [/publish\/pvc-1\/pod-2 is mounted for no pod/],
+  },
+  {
+    what: 'a pod without its mount',
+    change: on({ mounts: [], lvs: [{ ...lv, attributes: '-wi-a-----' }] }),
+    found: [/pod pod runs without pvc-1/],
+  },
+  {
+    what: 'a pod with the volume of another',
+    change: on({
+      lvs: [
+        { ...lv, attributes: '-wi-a-----' },
+        { ...lv, name: 'lv-2', device: '254:2' },
+      ],
+      mounts: [{ target, device: '254:2' }],
+    }),
+    found: [/has no LogicalVolume/, /mount shows lv-2/, /lv-2 is open/],
+  },
+  {
+    what: 'a mount in a strange place',
+    change: on({ mounts: [...node.mounts, { target: '/mnt', device: '254:1' }] }),
+    found: [/n1: \/mnt is a mount/],
+  },
+  {
+    what: 'a device without LV',
+    change: on({ strayDevices: ['data-old stands for no LV'] }),
+    found: [/n1: device data-old stands for no LV/],
+  },
+  {
+    what: 'a finalizer that was left',
+    change: {
+      claims: [{ ...claim, metadata: { ...claim.metadata, finalizers: ['topolvm.io/pvc'] } }],
+    },
+    found: [/claim data still has the finalizer topolvm.io\/pvc/],
+  },
+  {
+    what: 'what is stuck in deletion',
+    change: { pods: [{ ...pod, metadata: { ...pod.metadata, deletionTimestamp: going } }] },
+    found: [/pod is stuck in deletion/],
+  },
+  {
+    what: 'capacity that is not true',
+    change: { capacities: told === undefined ? [] : [{ ...told, maximumVolumeSize: '1000Mi' }] },
+    found: [/capacity of thick on n1 is told as 1048576000, and LVM has 943718400/],
+  },
+  {
+    what: 'capacity that is not told',
+    change: { capacities: [] },
+    found: [/capacity of thick on n1: 0 objects/],
+  },
+  {
+    what: 'capacity of a class that is gone',
+    change: { classes: [] },
+    found: [/capacity of thick, which is no class/],
+  },
+];
+
+for (const { what, change, found } of rows) {
+  test(`the auditor finds ${what}`, () => {
+    const findings = findingsIn({ ...rest, ...change });
+    assert.equal(findings.length, found.length, findings.join('\n'));
+    for (const [index, pattern] of found.entries()) assert.match(findings[index] ?? '', pattern);
+  });
+}
