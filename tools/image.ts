@@ -103,12 +103,24 @@ export function writeLayout({ files }: Layout, directory: string): void {
   for (const [path, data] of files) write(join(directory, path), data);
 }
 
-/** The layout as one file. */
-export function archiveOf({ files }: Layout): Buffer {
-  const entries = [...files].map(
-    ([path, data]): TarEntry => ({ kind: 'file', path, data, mode: 0o644 }),
-  );
+/**
+ * The layout as one file, for `ctr images import`. containerd takes the image in under two names:
+ * manifests ask for it by digest, and an image that was not fetched has no name but those given.
+ */
+export function archiveOf({ files, release }: Built): Buffer {
+  const { repository, digest } = release.image;
+  const entries = [...files].map(([path, data]): TarEntry => {
+    const named = path === 'index.json' ? withName(data, `${repository}@${digest}`) : data;
+    return { kind: 'file', path, data: named, mode: 0o644 };
+  });
   return tarOf(entries);
+}
+
+function withName(index: Buffer, name: string): Buffer {
+  const parsed = JSON.parse(index.toString()) as { readonly manifests: readonly object[] };
+  const annotations = { 'io.containerd.image.name': name };
+  const second = parsed.manifests.map((manifest) => ({ ...manifest, annotations }));
+  return Buffer.from(JSON.stringify({ ...parsed, manifests: [...parsed.manifests, ...second] }));
 }
 
 function write(file: string, data: string | Buffer): void {

@@ -5,9 +5,9 @@ import { dirname, join, posix } from 'node:path';
 import test, { before } from 'node:test';
 import { runCommand } from '../../../lab/host/command.ts';
 import manifest from '../../../package.json' with { type: 'json' };
-import { type Built, buildImage } from '../../../tools/image.ts';
+import { archiveOf, type Built, buildImage } from '../../../tools/image.ts';
 import { isElf, neededBy } from '../../../tools/image-elf.ts';
-import type { Member } from '../../../tools/image-tar.ts';
+import { type Member, readTar } from '../../../tools/image-tar.ts';
 import { type ReadImage, readLayout } from '../oci.ts';
 
 /** Fetches Debian's packages and Node once; they are kept in the cache of the lab. */
@@ -73,6 +73,20 @@ test('built twice it is the same to the last byte', async () => {
   const again = await buildImage('quarry');
   assert.equal(again.digest, built.digest);
   assert.deepEqual([...again.files.keys()], [...built.files.keys()]);
+});
+
+test('an archive gives the image the name that manifests ask for, and one for people', () => {
+  const members = readTar(archiveOf(built));
+  const index = members.find(({ path }) => path === 'index.json');
+  const { manifests } = JSON.parse(index?.data.toString() ?? '') as {
+    manifests: { digest: string; annotations: Readonly<Record<string, string>> }[];
+  };
+  const { repository, tag } = built.release.image;
+  const names = manifests.map(({ annotations }) => annotations['io.containerd.image.name']);
+  assert.deepEqual(names, [`${repository}:${tag}`, `${repository}@${built.digest}`]);
+  for (const { digest } of manifests) assert.equal(digest, built.digest);
+  const blobs = members.filter(({ path }) => path.startsWith('blobs/'));
+  assert.equal(blobs.length, built.files.size - 2);
 });
 
 test('its root file system runs quarry and nsenter, and nothing from outside', async () => {
