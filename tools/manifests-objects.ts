@@ -60,6 +60,7 @@ export function manifests(settings: Settings) {
     network: networkPolicies(settings),
     monitoring: [...podMonitors(settings), prometheusRule(settings)],
     samples: samplesOf(settings),
+    snapshotClass: [snapshotClassOf(settings)],
   } as const satisfies Readonly<Record<string, readonly Manifest[]>>;
 }
 
@@ -105,12 +106,16 @@ function samplesOf({ domain }: Settings): readonly Manifest[] {
       volumeBindingMode: 'WaitForFirstConsumer',
       allowVolumeExpansion: true,
     },
-    {
-      apiVersion: 'snapshot.storage.k8s.io/v1',
-      kind: 'VolumeSnapshotClass',
-      metadata: { name: 'topolvm-provisioner-thin' },
-      driver: domain,
-      deletionPolicy: 'Delete',
-    },
   ];
+}
+
+/** Apart from the rest: a cluster without the kinds of snapshots refuses it. */
+function snapshotClassOf({ domain }: Settings): Manifest {
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotClass',
+    metadata: { name: 'topolvm-provisioner-thin' },
+    driver: domain,
+    deletionPolicy: 'Delete',
+  };
 }

@@ -38,6 +38,7 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
     'deploy/snapshot-controller.yaml': yamlOf(made.snapshots),
     'deploy/monitoring.yaml': yamlOf(made.monitoring),
     'deploy/samples.yaml': yamlOf(made.samples),
+    'deploy/snapshot-class.yaml': yamlOf(made.snapshotClass),
     'deploy/legacy/crds.yaml': yamlOf(legacy.crds),
     'deploy/legacy/quarry.yaml': yamlOf(separate(legacy)),
     'deploy/legacy/node-policy.yaml': yamlOf(legacy.policy),

@@ -103,6 +103,17 @@ test('what 1.29 does not know stands in files of its own', () => {
   }
 });
 
+test('what a cluster without the kinds of others refuses stands in files of its own', () => {
+  const ofOthers = /^(snapshot\.storage\.k8s\.io|monitoring\.coreos\.com)\//;
+  const mixed = files.filter((file) => {
+    const objects = objectsOf(file);
+    const foreign = objects.filter(({ apiVersion }) => ofOthers.test(apiVersion));
+    return foreign.length > 0 && foreign.length < objects.length;
+  });
+  assert.deepEqual(mixed, []);
+  assert.ok(!objectsOf('deploy/samples.yaml').some(({ apiVersion }) => ofOthers.test(apiVersion)));
+});
+
 test('deleting what was installed deletes no definition, and so no volume', () => {
   for (const file of whole) {
     const [first] = objectsOf(file).filter(({ kind }) => kind === 'CustomResourceDefinition');
