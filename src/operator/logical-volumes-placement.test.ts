@@ -30,6 +30,26 @@ test('nobody cares where: the node with most room, by capacity objects and then 
   assert.equal(await at.book.capacity({ className: 'x', optionClass: '' }, 'n1'), undefined);
 });
 
+test('a class that no node has is told as such, although its room is told as none', async (t) => {
+  const at = await twoNodes(t);
+  at.class('slow', { 'topolvm.io/device-class': 'hdd' });
+  at.class('full', { 'topolvm.io/device-class': 'ssd' });
+  for (const node of ['n1', 'n2']) {
+    at.capacity(node, 'slow', { capacity: '0', maximumVolumeSize: '0' });
+    at.capacity(node, 'full', { capacity: '0', maximumVolumeSize: '0' });
+  }
+  at.node('n3', { 'capacity.topolvm.io/ssd': '0' });
+  await at.settle();
+  await assert.rejects(at.book.create(request('a', { className: 'hdd' }), undefined), {
+    code: 'UnknownDeviceClass',
+    message: 'no node offers the class hdd, and 1 GiB were asked for',
+  });
+  await assert.rejects(at.book.create(request('b', { className: 'ssd' }), undefined), {
+    code: 'InsufficientCapacity',
+    message: /^no node has 1 GiB in the class ssd: the most is 0 B, on n\d$/,
+  });
+});
+
 test('what is promised and not made yet counts: many at once do not go to one node', async (t) => {
   const at = await twoNodes(t);
   at.class('fast');

@@ -55,7 +55,26 @@ export function placeVolume(
   const byRoom = (a: string, b: string) => ((room.get(a) ?? 0n) < (room.get(b) ?? 0n) ? 1 : -1);
   const node = there === undefined ? fitting.toSorted(byRoom)[0] : fitting[0];
   if (node !== undefined) return { kind: 'place', node };
-  return noRoom(wanted, candidates.toSorted(byRoom)[0], room, asked);
+  const [best] = candidates.toSorted(byRoom);
+  const isKnown = best !== undefined && isOffered(wanted, room.get(best), inventory);
+  return noRoom(wanted, isKnown ? best : undefined, room, asked);
+}
+
+/** Agents tell no room for a class that they do not have; only on its Node is it left out. */
+function isOffered(
+  { className }: WantedClass,
+  mostBytes: Bytes | undefined,
+  { names, nodes }: Inventory,
+): boolean {
+  if (mostBytes === undefined || mostBytes > 0n) return mostBytes !== undefined;
+  const annotation = annotationOf(className, names);
+  for (const { metadata } of nodes) if (annotation in (metadata.annotations ?? {})) return true;
+  return false;
+}
+
+function annotationOf(className: string, names: ClusterNames): string {
+  const { capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
+  return className === '' ? defaultCapacityAnnotation : capacityAnnotation(className);
 }
 
 function noRoom(
@@ -67,7 +86,7 @@ function noRoom(
   const what = wanted.className === '' ? 'the default class' : `the class ${wanted.className}`;
   const where = asked === undefined ? 'no node' : `none of ${showSome(asked)}`;
   const size = showBytes(wanted.sizeBytes);
-  if (best === undefined || room.get(best) === undefined) {
+  if (best === undefined) {
     return blocked('UnknownDeviceClass', `${where} offers ${what}, and ${size} were asked for`);
   }
   const most = `the most is ${showBytes(room.get(best) ?? noBytes)}, on ${best}`;
@@ -99,11 +118,10 @@ function roomForNew(wanted: WantedClass, inventory: Inventory): ReadonlyMap<stri
 /** What every node says of a class: its capacity objects first, then what it says on its Node. */
 export function roomByNode(wanted: WantedClass, inventory: Inventory): ReadonlyMap<string, Room> {
   const { names, capacities } = inventory;
-  const { topologyKey, capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
+  const { topologyKey } = clusterNames(names);
   const classes = classesOf(wanted, inventory);
   const room = new Map<string, Room>();
-  const annotation =
-    wanted.className === '' ? defaultCapacityAnnotation : capacityAnnotation(wanted.className);
+  const annotation = annotationOf(wanted.className, names);
   for (const { metadata } of inventory.nodes) {
     const free = sizeIn(metadata.annotations?.[annotation]);
     if (free !== undefined) room.set(metadata.name, { availableBytes: free, largestBytes: free });
