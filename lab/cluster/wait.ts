@@ -6,11 +6,13 @@ export type Look<T> = { readonly found: T } | { readonly missing: string };
 export type WaitOptions = {
   /** 90 seconds unless told otherwise: enough for a machine that is busy with other work. */
   readonly timeoutMs?: number;
+  /** Between two looks; a tenth of a second unless told otherwise. */
+  readonly intervalMs?: number;
   readonly signal?: AbortSignal;
 };
 
 const defaultTimeoutMs = 90_000;
-const intervalMs = 100;
+const defaultIntervalMs = 100;
 
 /** Looks again and again. A look that throws ends the wait: it will not get better by itself. */
 export async function waitUntil<T>(
@@ -19,6 +21,7 @@ export async function waitUntil<T>(
   options: WaitOptions = {},
 ): Promise<T> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  const intervalMs = options.intervalMs ?? defaultIntervalMs;
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     options.signal?.throwIfAborted();

@@ -1,4 +1,5 @@
 import { busyboxImage } from '../../lab/cluster/index.ts';
+import type { KubeObject } from './api.ts';
 
 export type ClassSpec = {
   /** '' is the default class of the node. */
@@ -33,7 +34,7 @@ export type PodOptions = {
   readonly securityContext?: object;
 };
 
-export function classObject(name: string, spec: ClassSpec): object {
+export function classObject(name: string, spec: ClassSpec): KubeObject {
   const { deviceClass = '', fsType, mountOptions = [] } = spec;
   return {
     ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } },
@@ -48,7 +49,7 @@ export function classObject(name: string, spec: ClassSpec): object {
   };
 }
 
-export function claimObject(name: string, spec: ClaimSpec): object {
+export function claimObject(name: string, spec: ClaimSpec): KubeObject {
   const kind = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
   return { ...kind, metadata: { name }, spec: claimSpec(spec) };
 }
@@ -65,7 +66,11 @@ function claimSpec(spec: ClaimSpec): object {
 }
 
 /** It keeps the claims mounted at /data/NAME, or as the device /dev/NAME. */
-export function podObject(name: string, claims: readonly string[], options: PodOptions): object {
+export function podObject(
+  name: string,
+  claims: readonly string[],
+  options: PodOptions,
+): KubeObject {
   const { node, devices = [], ephemeral = {}, isReadOnly = false, securityContext } = options;
   const mounted = [...claims, ...Object.keys(ephemeral)];
   return {
@@ -73,7 +78,7 @@ export function podObject(name: string, claims: readonly string[], options: PodO
     spec: {
       ...(node === undefined ? {} : { nodeSelector: { 'kubernetes.io/hostname': node } }),
       ...(securityContext === undefined ? {} : { securityContext }),
-      ...{ terminationGracePeriodSeconds: 0, automountServiceAccountToken: false },
+      ...{ terminationGracePeriodSeconds: 1, automountServiceAccountToken: false },
       containers: [
         {
           ...{ name: 'main', image: busyboxImage, imagePullPolicy: 'Never' },

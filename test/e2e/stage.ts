@@ -8,6 +8,7 @@ import {
   startCluster,
 } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
+import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
 import { buildInstallation, byName } from './image.ts';
@@ -79,15 +80,18 @@ export class E2eStage {
   }
 
   async storageClass(name: string, spec: ClassSpec): Promise<void> {
-    await this.cluster.apply([classObject(name, spec)]);
+    await applyObjects(this.cluster, [classObject(name, spec)]);
   }
 
   async claim(name: string, spec: ClaimSpec = {}): Promise<void> {
-    await this.cluster.apply([claimObject(name, spec)]);
+    await applyObjects(this.cluster, [claimObject(name, spec)]);
   }
 
   async claims(names: readonly string[], spec: ClaimSpec = {}): Promise<void> {
-    await this.cluster.apply(names.map((name) => claimObject(name, spec)));
+    await applyObjects(
+      this.cluster,
+      names.map((name) => claimObject(name, spec)),
+    );
   }
 
   /** A pod that keeps the claims mounted at /data/NAME, on a node or as told otherwise. */
@@ -102,19 +106,18 @@ export class E2eStage {
     how: string | PodOptions = {},
   ): Promise<void> {
     const options = typeof how === 'string' ? { node: how } : how;
-    await this.cluster.apply([podObject(name, claims, options)]);
+    await applyObjects(this.cluster, [podObject(name, claims, options)]);
   }
 
   async ready(name: string): Promise<void> {
-    const ready = this.cluster.waitForPod({ name }, { timeoutMs: 180_000 });
+    const ready = this.cluster.waitForPod({ name }, { timeoutMs: 300_000, intervalMs: 300 });
     await ready.catch((error: unknown) => this.#tell(error));
   }
 
   /** The scheduler has no place for the pod, and says so. */
   async waitsFor(pod: string, why: RegExp): Promise<void> {
     await this.until(`${pod} waits, ${why}`, async () => {
-      const path = `/api/v1/namespaces/default/pods/${pod}`;
-      const object = await this.cluster.api.get<PodObject>(path);
+      const object = await this.cluster.api.get<PodObject>(`${collectionOf('pod')}/${pod}`);
       const scheduled = object && conditionOf(object, 'PodScheduled');
       return scheduled?.status === 'False' && why.test(scheduled.message ?? '');
     });
@@ -130,7 +133,8 @@ export class E2eStage {
   }
 
   async nodeOf(pod: string): Promise<string> {
-    return this.cluster.kubectl(['get', 'pod', pod, '--output=jsonpath={.spec.nodeName}']);
+    const path = `${collectionOf('pod')}/${pod}`;
+    return (await this.cluster.api.get<PodObject>(path))?.spec.nodeName ?? '';
   }
 
   /** Operator and agents at once, without a word before. */
@@ -149,21 +153,36 @@ export class E2eStage {
   }
 
   async remove(kind: string, ...names: readonly string[]): Promise<void> {
-    await this.cluster.kubectl(['delete', kind, ...names, '--timeout=120s']);
+    const collection = collectionOf(kind);
+    if (collection === undefined) {
+      await this.cluster.kubectl(['delete', kind, ...names, '--timeout=300s']);
+      return;
+    }
+    const paths = names.map((name) => `${collection}/${name}`);
+    for (const path of paths) await deleteObject(this.cluster, path);
+    for (const path of paths) {
+      const isGone = async () => (await this.cluster.api.get<object>(path)) === undefined;
+      await this.until(`${path} is gone`, isGone);
+    }
   }
 
   async boundClaim(name: string): Promise<Claim> {
-    return waitUntil(`the claim ${name} is bound`, async (): Promise<Look<Claim>> => {
-      const path = `/api/v1/namespaces/default/persistentvolumeclaims/${name}`;
-      const claim = await this.cluster.api.get<Claim>(path);
+    const look = async (): Promise<Look<Claim>> => {
+      const claim = await this.cluster.api.get<Claim>(`${collectionOf('pvc')}/${name}`);
       return claim?.status.phase === 'Bound' ? { found: claim } : { missing: 'not bound' };
-    });
+    };
+    const wait = waitUntil(`the claim ${name} is bound`, look, { timeoutMs: 300_000 });
+    return wait.catch((error: unknown) => this.#tell(error));
   }
 
-  async until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
-    const look = async (): Promise<Look<true>> =>
-      (await isTrue()) ? { found: true } : { missing: 'not yet' };
-    await waitUntil(what, look, { timeoutMs }).catch((error: unknown) => this.#tell(error));
+  async until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 300_000): Promise<void> {
+    // A busy machine, or an API server that is away: a look that fails is one more reason to wait.
+    const look = async (): Promise<Look<true>> => {
+      const seen = await isTrue().catch((error: unknown) => String(error));
+      return seen === true ? { found: true } : { missing: seen === false ? 'not yet' : seen };
+    };
+    const wait = waitUntil(what, look, { timeoutMs, intervalMs: 500 });
+    await wait.catch((error: unknown) => this.#tell(error));
   }
 
   async #tell(error: unknown): Promise<never> {
