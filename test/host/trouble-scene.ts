@@ -14,6 +14,8 @@ const groups = {
   moves: ['v1'],
 } as const;
 
+export const allBad = { kind: 'failing', requests: ['read', 'write', 'flush'] } as const;
+
 type Disk = (typeof groups)[keyof typeof groups][number];
 
 const lvmdFile = `device-classes:
@@ -86,6 +88,22 @@ export class Scene {
 
   async hide(id: string, name: string): Promise<void> {
     await this.driver.must({ op: 'unpublish', id, path: `/pods/${name}` });
+  }
+
+  /**
+   * A copy on m2 fails under a file system in use. The kernel tries a failed write sector by
+   * sector, each several times, before it gives the copy up, and writes wait that long: so nothing
+   * big is under way here, and each sector is tried once.
+   */
+  async failsCopy(name: string): Promise<void> {
+    const device = await this.guest.devicePath('m2');
+    await this.sh(
+      `set -e
+      mount -o remount,noinit_itable /pods/${name}; sync
+      echo 0 | tee /sys/block/${device.slice('/dev/'.length)}/device/scsi_disk/*/max_retries`,
+    );
+    await this.guest.setDiskFault('m2', allBad);
+    await this.guest.sh(`echo more >/pods/${name}/more && sync`, { timeoutMs: 300_000 });
   }
 
   /** LVM's own word on what is in a group, pools left out. */

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { MiB } from '../../lab/index.ts';
 import { type TroubleDriver, until } from './trouble-driver.ts';
 import { sentencesOf } from './trouble-guide.ts';
-import { type Scene, startScene } from './trouble-scene.ts';
+import { allBad, type Scene, startScene } from './trouble-scene.ts';
 
 /** What docs/guides/trouble.md tells, on real LVM with real disks. */
 let scene: Scene;
@@ -16,7 +16,6 @@ before(async () => {
 
 after(() => scene?.stop());
 
-const allBad = { kind: 'failing', requests: ['read', 'write', 'flush'] } as const;
 const writesBad = { kind: 'failing', requests: ['write', 'flush'] } as const;
 const well = { kind: 'none' } as const;
 
@@ -220,8 +219,7 @@ test('a mirror with a failing disk is shown, read and written, and says how it i
   const health = () => driver.metric('lvms_raid_health_status', 'mirror');
   await driver.look();
   assert.equal(await health(), 0);
-  await scene.guest.setDiskFault('m2', allBad);
-  await scene.sh('echo more >/pods/mirrored/more && sync');
+  await scene.failsCopy('mirrored');
   await driver.look();
   assert.match(await driver.condition(id), /a device it lies on is missing/);
   assert.equal(await health(), 1);
@@ -295,8 +293,7 @@ test('a disk is replaced under volumes in use, well or dead', async () => {
     vgreduce single ${old}`,
   );
   await scene.guest.pullDisk('s1');
-  await scene.guest.setDiskFault('m2', allBad);
-  await scene.sh('echo more >/pods/repaired/more && sync');
+  await scene.failsCopy('repaired');
   await scene.sh(
     `set -e
     vgextend mirror ${third}
