@@ -33,6 +33,8 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
       return (await import('./operator/command.ts')).runOperator(rest, environment);
     case 'all':
       return (await import('./all/command.ts')).runAll(rest, environment);
+    case 'extender':
+      return (await import('./operator/extender-command.ts')).runExtender(rest, environment);
     default: {
       const { runCli } = await import('./cli/cli.ts');
       return runCli(command === undefined ? [] : [command, ...rest], environment);

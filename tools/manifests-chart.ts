@@ -16,6 +16,7 @@ const settings: Settings = {
   kubeletRoot: '{{ .Values.kubeletRoot }}',
   lvmdVolume: { MARK_LVMD: null },
   flags: ['MARK_FLAGS'],
+  agentFlags: ['MARK_EXTENDER'],
   resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
 };
 
@@ -23,7 +24,7 @@ const folder = 'charts/quarry';
 
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
   const { crds, driver, operator, agent, all, ...more } = manifests(settings);
-  const { policy, snapshots, network, monitoring } = more;
+  const { policy, snapshots, network, monitoring, extender } = more;
   const isSingle = '.Values.singleNode';
   const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
   return {
@@ -37,6 +38,7 @@ export function chartFiles(release: Release): Readonly<Record<string, string>> {
     [`${folder}/templates/lvmd.yaml`]: when('.Values.lvmd.config', [lvmdConfigMap]),
     [`${folder}/templates/snapshot-controller.yaml`]: when('.Values.snapshotController', snapshots),
     [`${folder}/templates/policy.yaml`]: when('.Values.nodePolicy', policy),
+    [`${folder}/templates/extender.yaml`]: when('.Values.schedulerExtender', extender),
     [`${folder}/templates/network.yaml`]: [
       when(`and .Values.networkPolicies (not ${isSingle})`, forOperator),
       when('.Values.networkPolicies', forAgents),
@@ -90,6 +92,7 @@ const lvmdConfigMap = {
 /** Marks, and the lines that they become. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
   MARK_FLAGS: ['{{- if .Values.snapshotController }}', '- --snapshot-controller', '{{- end }}'],
+  MARK_EXTENDER: ['{{- if .Values.schedulerExtender }}', '- --scheduler-extender', '{{- end }}'],
   MARK_LVMD: [
     '{{- if .Values.lvmd.config }}',
     'configMap:',
@@ -131,7 +134,8 @@ function template(objects: readonly object[]): string {
 }
 
 function withoutMarks(line: string): readonly string[] {
-  const block = /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_FLAGS)$/.exec(line);
+  const block =
+    /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_(?:FLAGS|EXTENDER))$/.exec(line);
   const [, lead = '', mark = ''] = block ?? [];
   const made = blocks[mark];
   if (made !== undefined) return made.map((one) => `${lead}${one}`);
@@ -192,6 +196,9 @@ networkPolicies: true
 # The half of snapshots that a cluster needs once, for all drivers. Most clusters have one already;
 # ours does nothing beside another.
 snapshotController: false
+
+# TopoLVM's scheduler extender, where kube-scheduler is still told to ask one.
+schedulerExtender: false
 
 # PodMonitors and alerts. Needs the kinds of the Prometheus operator.
 monitoring: false

@@ -12,6 +12,7 @@ import {
 import {
   agentDaemonSet,
   allDaemonSet,
+  extenderDaemonSet,
   networkPolicies,
   operatorBudget,
   operatorDeployment,
@@ -27,6 +28,7 @@ export function defaultSettings({ image }: Release): Settings {
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
     flags: [],
+    agentFlags: [],
     resources: defaultResources,
   };
 }
@@ -61,6 +63,7 @@ export function manifests(settings: Settings) {
     monitoring: [...podMonitors(settings), prometheusRule(settings)],
     samples: samplesOf(settings),
     snapshotClass: [snapshotClassOf(settings)],
+    extender: [extenderDaemonSet(settings)],
   } as const satisfies Readonly<Record<string, readonly Manifest[]>>;
 }
 

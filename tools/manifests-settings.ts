@@ -12,6 +12,8 @@ export type Settings = {
   readonly lvmdVolume: object;
   /** Of the operator, beside those that it always has. */
   readonly flags: readonly string[];
+  /** Of the agents. */
+  readonly agentFlags: readonly string[];
   readonly resources: { readonly operator: unknown; readonly agent: unknown };
 };
 
@@ -57,6 +59,9 @@ export function selectorOf(role: Role): Readonly<Record<string, string>> {
     'app.kubernetes.io/component': components[role],
   };
 }
+
+/** Where TopoLVM's extender listens, on the nodes that kube-scheduler runs on. */
+export const extenderPort = 9251;
 
 /** Metrics and probes. */
 export const diagnosticsPort = 8080;

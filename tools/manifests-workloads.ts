@@ -1,6 +1,7 @@
 import { limits } from '../src/base/limits.ts';
 import {
   diagnosticsPort,
+  extenderPort,
   labelsOf,
   type Manifest,
   names,
@@ -150,13 +151,15 @@ function agentVolumes({ kubeletRoot, domain, lvmdVolume }: Settings) {
   ];
 }
 
-function agentArguments({ kubeletRoot, domain }: Settings): readonly string[] {
+function agentArguments(settings: Settings): readonly string[] {
+  const { kubeletRoot, domain, agentFlags } = settings;
   return [
     'agent',
     '--nsenter',
     `--kubelet-root=${kubeletRoot}`,
     `--host-socket=${kubeletRoot}/plugins/${domain}/node/csi-topolvm.sock`,
     `--daemonset=${names.agent}`,
+    ...agentFlags,
   ];
 }
 
@@ -200,6 +203,55 @@ const preferOtherNodes = {
     },
   ],
 };
+
+/**
+ * Beside each kube-scheduler that still asks TopoLVM's extender. It knows nothing but what it is
+ * asked, so it has no account.
+ */
+export function extenderDaemonSet({ namespace, image, useLegacy }: Settings): Manifest {
+  const selector = {
+    'app.kubernetes.io/name': 'topolvm',
+    'app.kubernetes.io/component': 'scheduler',
+  };
+  const labels = { ...selector, 'app.kubernetes.io/part-of': 'quarry' };
+  const host = '127.0.0.1';
+  const health = { httpGet: { host, port: extenderPort, path: '/status' } };
+  const controlPlane = 'node-role.kubernetes.io/control-plane';
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'quarry-extender', namespace, labels },
+    spec: {
+      selector: { matchLabels: selector },
+      template: {
+        metadata: { labels },
+        spec: {
+          ...{ priorityClassName: 'system-cluster-critical', hostNetwork: true },
+          automountServiceAccountToken: false,
+          nodeSelector: { 'kubernetes.io/os': 'linux', [controlPlane]: '' },
+          tolerations: [{ key: controlPlane, operator: 'Exists' }],
+          securityContext: {
+            ...{ runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532 },
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [
+            {
+              ...{ name: 'extender', image, command: program },
+              args: ['extender', `--listen=${host}:${extenderPort}`],
+              env: [{ name: 'USE_LEGACY', value: useLegacy }],
+              ...{ livenessProbe: health, readinessProbe: health },
+              resources: { requests: { cpu: '10m', memory: '60Mi' }, limits: { memory: '256Mi' } },
+              securityContext: {
+                ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+                capabilities: { drop: ['ALL'] },
+              },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
 
 /** A drain leaves one that can take over. */
 export function operatorBudget({ namespace }: Settings): Manifest {

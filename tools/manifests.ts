@@ -39,9 +39,11 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
     'deploy/monitoring.yaml': yamlOf(made.monitoring),
     'deploy/samples.yaml': yamlOf(made.samples),
     'deploy/snapshot-class.yaml': yamlOf(made.snapshotClass),
+    'deploy/extender.yaml': yamlOf(made.extender),
     'deploy/legacy/crds.yaml': yamlOf(legacy.crds),
     'deploy/legacy/quarry.yaml': yamlOf(separate(legacy)),
     'deploy/legacy/node-policy.yaml': yamlOf(legacy.policy),
+    'deploy/legacy/extender.yaml': yamlOf(legacy.extender),
     'deploy/dashboard.json': `${JSON.stringify(dashboard(), undefined, 2)}\n`,
     ...chartFiles(release),
   };

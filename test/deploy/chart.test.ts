@@ -8,17 +8,28 @@ import { defaultValues, type ReleaseFacts, renderTemplate, type Values } from '.
 
 const facts: ReleaseFacts = { namespace: 'quarry-system', kubernetes: '1.34.1' };
 const bare = defaultSettings(readRelease());
-const plain = { ...bare, flags: ['--snapshot-controller'] };
-const everything = { ...defaultValues(), monitoring: true, snapshotController: true };
+const plain = {
+  ...bare,
+  flags: ['--snapshot-controller'],
+  agentFlags: ['--scheduler-extender'],
+};
+const everything = {
+  ...defaultValues(),
+  monitoring: true,
+  snapshotController: true,
+  schedulerExtender: true,
+};
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
-  const { driver, operator, agent, policy, snapshots, network, monitoring } = manifests(settings);
+  const { driver, operator, agent, policy, ...more } = manifests(settings);
+  const { snapshots, network, monitoring, extender } = more;
   return {
     'driver.yaml': driver,
     'operator.yaml': operator,
     'agent.yaml': agent,
     'policy.yaml': policy,
+    'extender.yaml': extender,
     'snapshot-controller.yaml': snapshots,
     'network.yaml': network,
     'monitoring.yaml': monitoring,

@@ -7,6 +7,7 @@ import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { limits } from '../../src/base/limits.ts';
 import { operatorArguments } from '../../src/operator/arguments.ts';
+import { extenderArguments } from '../../src/operator/extender-command.ts';
 import { readRelease } from '../../tools/manifests.ts';
 
 /** The manifests in the tree as text: what a person would apply. */
@@ -43,6 +44,8 @@ type Any = {
       readonly spec: {
         readonly serviceAccountName: string;
         readonly hostPID?: boolean;
+        readonly hostNetwork?: boolean;
+        readonly automountServiceAccountToken?: boolean;
         readonly terminationGracePeriodSeconds?: number;
         readonly securityContext?: Readonly<Record<string, unknown>>;
         readonly containers: readonly Container[];
@@ -254,6 +257,25 @@ test('agents are started with flags and variables that they know', () => {
       assert.ok(paths.includes(`${known['kubelet-root']}/plugins_registry`));
       const read = ['NODE_NAME', 'NAMESPACE', 'USE_LEGACY'];
       assert.deepEqual(env.map(({ name }) => name).toSorted(), read.toSorted());
+    }
+  }
+});
+
+test('the extender listens where TopoLVM’s did, and has no rights at all', () => {
+  for (const file of ['deploy/extender.yaml', 'deploy/legacy/extender.yaml']) {
+    const [found, ...more] = objectsOf(file);
+    assert.ok(found !== undefined && more.length === 0);
+    const { containers, hostPID, ...pod } = found.spec.template.spec;
+    assert.deepEqual([hostPID, pod.securityContext?.['runAsNonRoot']], [undefined, true]);
+    assert.deepEqual(
+      [pod.automountServiceAccountToken, pod.hostNetwork, pod.volumes],
+      [false, true, undefined],
+    );
+    for (const { args, env } of containers) {
+      assert.equal(args[0], 'extender');
+      assert.equal(extenderArguments(args.slice(1)).listen, '127.0.0.1:9251');
+      const isLegacy = file.includes('legacy');
+      assert.deepEqual(env, [{ name: 'USE_LEGACY', value: isLegacy ? 'true' : '' }]);
     }
   }
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TarEntry, tarOf } from '../../lab/cluster/tar.ts';
 import { buildImage } from '../../tools/image.ts';
 import { defaultSettings, manifests as manifestsOf } from '../../tools/manifests-objects.ts';
-import type { Manifest } from '../../tools/manifests-settings.ts';
+import type { Manifest, Settings } from '../../tools/manifests-settings.ts';
 
 /** The name under which the nodes have it: nothing is fetched from anywhere. */
 const repository = 'quarry.lab/quarry';
@@ -16,7 +16,7 @@ export type Installation = {
 };
 
 /** The image and the manifests as `make image` makes them. */
-export async function buildInstallation(): Promise<Installation> {
+export async function buildInstallation(chosen: Partial<Settings> = {}): Promise<Installation> {
   const built = await buildImage(repository);
   const name = `${repository}:${built.release.version}`;
   const entries: TarEntry[] = [];
@@ -27,7 +27,7 @@ export async function buildInstallation(): Promise<Installation> {
   const directory = await mkdtemp(join(tmpdir(), 'quarry-image-'));
   const archive = join(directory, 'quarry.tar');
   await writeFile(archive, tarOf(entries));
-  return { archive, manifests: manifestsOf(defaultSettings(built.release)) };
+  return { archive, manifests: manifestsOf({ ...defaultSettings(built.release), ...chosen }) };
 }
 
 /** containerd keeps an archive's image under this name. */
