@@ -1,8 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
-import { tmpdir } from 'node:os';
+import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SocketClient } from '../src/csi/client.ts';
@@ -12,11 +8,9 @@ import {
   NodeDefinition,
 } from '../src/csi/generated/csi.ts';
 import { collections } from '../test/kube/fake-api-rules.ts';
-import { FakeServer } from '../test/kube/fake-server.ts';
-import { kubeconfigFor } from '../test/kube/scene.ts';
-import { bundle } from '../tools/bundle.ts';
-import { budgets, fakeNode, type Memory, memoryOf, showMemory } from './memory.ts';
-import { fillCluster, node } from './memory-objects.ts';
+import type { FakeServer } from '../test/kube/fake-server.ts';
+import { budgets, type Memory, memoryOf, showMemory } from './memory.ts';
+import { cpuMsOf, kill, openRoleStage, type RoleName, ready } from './role-process.ts';
 
 /**
  * Memory of the bundled roles in a cluster, against an API server in this process and a host whose
@@ -25,10 +19,10 @@ import { fillCluster, node } from './memory-objects.ts';
  *   node bench/memory-roles.ts              all three, idle; then `quarry all` in a storm
  *   node bench/memory-roles.ts operator     one of them
  */
-export type RoleName = 'agent' | 'all' | 'operator';
-
 export type RoleMemory = {
   readonly idle: Memory;
+  /** Thousandths of a processor, over a minute in which nobody asks for anything. */
+  readonly idleMillicores: number;
   /** The most that was resident while watch events and calls poured in. */
   readonly storm: Memory | undefined;
   /** What the process wrote, by collection: at rest only leases and what an agent tells. */
@@ -38,83 +32,36 @@ export type RoleMemory = {
 };
 
 export async function measureRole(role: RoleName): Promise<RoleMemory> {
-  const directory = mkdtempSync(join(tmpdir(), 'quarry-memory-'));
-  const server = new FakeServer({ newUid: randomUUID });
+  const { server, directory, ids, launch, close } = await openRoleStage(
+    role,
+    budgets[role].volumes,
+  );
   let child: ChildProcess | undefined;
   try {
-    const { port } = await server.start();
-    const ids = fillCluster(server.api, budgets[role].volumes);
-    writeFileSync(join(directory, 'kubeconfig'), kubeconfigFor(server, port));
-    child = await startRole(role, directory, ids);
+    child = launch();
+    await ready(child, 100);
     const pid = child.pid ?? 0;
     await sleep(10_000);
     const idle = memoryOf(pid);
+    const idleMillicores = await millicores(pid, idleMs);
     const writes = server.api.writes.map(({ collection }) => collection);
     const watches = server.api.watching;
     const storm = role === 'all' ? await stormOn({ pid, directory, server, ids }) : undefined;
-    return { idle, storm, writes, watches };
+    return { idle, idleMillicores, storm, writes, watches };
   } finally {
-    child?.kill('SIGKILL');
-    await server.stop();
-    rmSync(directory, { recursive: true, force: true });
+    if (child !== undefined) await kill(child);
+    await close();
   }
 }
 
-async function startRole(
-  role: RoleName,
-  directory: string,
-  ids: readonly string[],
-): Promise<ChildProcess> {
-  const file = join(directory, 'quarry.cjs');
-  await bundle(file);
-  const path = (name: string) => join(directory, name);
-  mkdirSync(path('plugins_registry'));
-  const { programs, config } = await fakeNode(directory, role === 'operator' ? [] : ids);
-  const onNode = [
-    ...['--config', config, '--state-dir', path('state'), '--node-name', node],
-    ...['--kubelet-root', directory],
-  ];
-  const flags = {
-    agent: onNode,
-    all: [...onNode, '--controller-socket', path('controller.sock')],
-    operator: [],
-  } as const;
-  const args = [
-    ...['--kubeconfig', path('kubeconfig'), '--namespace', 'ns', '--csi-socket', path('csi.sock')],
-    ...['--metrics-address', '127.0.0.1:0', ...flags[role]],
-  ];
-  const child = spawn(process.execPath, [file, role, ...args], {
-    env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await ready(await portOf(child));
-  return child;
-}
+/** Long enough for leases, probes of sockets and one look at the host. */
+const idleMs = 60_000;
 
-/** Where it says that its metrics are; nothing else of its log is kept. */
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error('it did not start')));
-    child.stdout?.on('data', (chunk: Buffer) => {
-      const port = /"port":(\d+)/.exec(chunk.toString())?.[1];
-      if (port !== undefined) resolve(Number(port));
-    });
-  });
-}
-
-async function ready(port: number): Promise<void> {
-  for (let tries = 0; tries < 600; tries += 1) {
-    const status = await new Promise((resolve) => {
-      const asked = get({ port, path: '/readyz', host: '127.0.0.1', agent: false }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      asked.on('error', () => resolve(undefined));
-    });
-    if (status === 200) return;
-    await sleep(100);
-  }
-  throw new Error('it did not become ready');
+/** What it and the programs it ran took of the processor. */
+async function millicores(pid: number, ms: number): Promise<number> {
+  const before = cpuMsOf(pid);
+  await sleep(ms);
+  return ((cpuMsOf(pid) - before) / ms) * 1_000;
 }
 
 type Storm = {
@@ -190,8 +137,9 @@ async function calls(of: {
 if (import.meta.main) {
   const asked = process.argv.slice(2) as readonly RoleName[];
   for (const role of asked.length > 0 ? asked : (['agent', 'all', 'operator'] as const)) {
-    const { idle, storm, writes } = await measureRole(role);
+    const { idle, idleMillicores, storm, writes } = await measureRole(role);
     console.log(`${role}, ${budgets[role].volumes} volumes: ${showMemory(idle)}`);
+    console.log(`${role}, idle: ${idleMillicores.toFixed(1)} millicores`);
     if (storm !== undefined) console.log(`${role} in a storm: ${showMemory(storm)}`);
     for (const one of new Set(writes)) {
       console.log(`  wrote ${writes.filter((each) => each === one).length} times to ${one}`);

@@ -35,6 +35,12 @@ export type IdleBudget = {
   readonly idleAnonMiB: number;
 };
 
+/** Until its probe says yes: on a quiet machine, and of the processor on any. */
+type StartBudget = { readonly readyMs: number; readonly readyCpuMs: number };
+
+/** In a cluster: what it takes of the processor when nobody asks for anything. */
+export type RoleBudget = IdleBudget & { readonly idleMillicores: number };
+
 type StandaloneBudget = IdleBudget & {
   readonly afterCalls: number;
   readonly afterCallsRssMiB: number;
@@ -47,13 +53,14 @@ export const budgets = JSON.parse(
   readFileSync(join(import.meta.dirname, 'budget.json'), 'utf8'),
 ) as {
   readonly standalone: StandaloneBudget;
-  readonly agent: IdleBudget;
-  readonly all: IdleBudget & {
-    readonly stormEvents: number;
-    readonly stormCalls: number;
-    readonly stormRssMiB: number;
-  };
-  readonly operator: IdleBudget;
+  readonly agent: RoleBudget & StartBudget;
+  readonly all: RoleBudget &
+    StartBudget & {
+      readonly stormEvents: number;
+      readonly stormCalls: number;
+      readonly stormRssMiB: number;
+    };
+  readonly operator: RoleBudget;
 };
 
 export const budget = budgets.standalone;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { budgets, showMemory } from '../../bench/memory.ts';
-import { measureRole, type RoleName } from '../../bench/memory-roles.ts';
+import { measureRole } from '../../bench/memory-roles.ts';
+import type { RoleName } from '../../bench/role-process.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 
 /** At rest a role writes its leases and what an agent tells of its node, and touches no volume. */
@@ -11,10 +12,11 @@ const told: readonly string[] = [collections.leases, collections.nodes, collecti
 const kinds = { agent: 4, all: 11, operator: 7 } as const;
 
 for (const role of ['agent', 'all', 'operator'] as const satisfies readonly RoleName[]) {
-  test(`quarry ${role} stays within its memory budget`, { timeout: 300_000 }, async (t) => {
-    const { volumes, idleRssMiB, idleAnonMiB } = budgets[role];
-    const { idle, storm, writes, watches } = await measureRole(role);
+  test(`quarry ${role} stays within its budget`, { timeout: 300_000 }, async (t) => {
+    const { volumes, idleRssMiB, idleAnonMiB, idleMillicores: mostMillicores } = budgets[role];
+    const { idle, idleMillicores, storm, writes, watches } = await measureRole(role);
     t.diagnostic(`${role}, ${volumes} volumes: ${showMemory(idle)}`);
+    t.diagnostic(`${role}, idle: ${idleMillicores.toFixed(1)} millicores`);
     assert.ok(watches >= kinds[role], `it hears of ${watches} kinds`);
     assert.deepEqual(
       writes.filter((collection) => !told.includes(collection)),
@@ -23,6 +25,7 @@ for (const role of ['agent', 'all', 'operator'] as const satisfies readonly Role
     );
     assert.ok(idle.rssMiB <= idleRssMiB, `idle: ${showMemory(idle)}`);
     assert.ok(idle.anonMiB <= idleAnonMiB, `idle: ${showMemory(idle)}`);
+    assert.ok(idleMillicores <= mostMillicores, `idle: ${idleMillicores} millicores`);
     if (storm === undefined) return;
     t.diagnostic(`${role} in a storm: ${showMemory(storm)}`);
     assert.ok(storm.rssMiB <= budgets.all.stormRssMiB, `in a storm: ${showMemory(storm)}`);
