@@ -22,6 +22,11 @@ export type Plane = {
   readonly kubeconfig: (port: number) => string;
   /** Ways to it: one that always works, and one that can be cut. */
   readonly ports: { readonly steady: number; readonly shaky: number };
+  /** For programs in its network, which need no way to it. */
+  readonly inside: {
+    readonly kubeconfig: string;
+    enter(argv: readonly string[]): readonly string[];
+  };
   readonly ca: string;
   /** A directory of the test's own. */
   readonly directory: string;
@@ -91,6 +96,10 @@ async function bringUp(
   return {
     kubeconfig: (port) => kubeconfig.replace('PORT', String(port)),
     ports: { steady: steady.port, shaky: shaky.port },
+    inside: {
+      kubeconfig: kubeconfig.replace('127.0.0.1:PORT', `${hostIp}:${network.apiPort}`),
+      enter: (argv) => namespace.enter(argv),
+    },
     ca: await readFile(`${ca}.crt`, 'utf8'),
     directory,
     setCut: shaky.setCut,

@@ -1,0 +1,92 @@
+import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
+import { GiB } from '../../src/base/bytes.ts';
+import { desiredNode } from '../../src/core/node.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import type { Transport } from '../../src/kube/transport.ts';
+import { Life } from '../../test/cluster/life.ts';
+import { ourAgent } from '../../test/cluster/our-agent.ts';
+import { Chance } from '../../test/world/chance.ts';
+import { FakeClock } from '../../test/world/clock.ts';
+import { plainDisks } from '../../test/world/devices.ts';
+import { FakeWorld } from '../../test/world/world.ts';
+import { counted, type Heard, nothingHeard } from './counted.ts';
+
+export const group = 'data';
+const diskBytes = 100n * GiB;
+
+/** Fake machines need a clock that can be held; this one goes on with the real one. */
+export class DrivenClock {
+  readonly clock: FakeClock;
+  readonly #startedAtMs = performance.now();
+  #isStopped = false;
+
+  constructor() {
+    this.clock = new FakeClock(new Chance(1), 0);
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isStopped) {
+      const nowMs = performance.now() - this.#startedAtMs;
+      await this.clock.advance(Math.max(0, nowMs - this.clock.nowMs()));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+}
+
+/** A node without a machine: the agent is real, its LVM is not. */
+export class FleetNode {
+  readonly name: string;
+  readonly world: FakeWorld;
+  heard: Heard = nothingHeard();
+  readonly #clock: FakeClock;
+  readonly #transport: () => Transport;
+  #stop = new AbortController();
+
+  constructor(name: string, seed: number, clock: FakeClock, transport: () => Transport) {
+    this.name = name;
+    this.#clock = clock;
+    this.#transport = transport;
+    this.world = new FakeWorld({ seed, devices: plainDisks(1, diskBytes), clock });
+    const [disk] = this.world.machine.devices;
+    if (disk === undefined) throw new Error('the world has no disk');
+    this.world.admin.run('lvm', 'vgcreate', '--metadatasize', '64m', group, disk.path);
+  }
+
+  /** What the group has left, as the scheduler should hear of it. */
+  get lvs(): number {
+    return this.world.vg(group)?.lvs.length ?? 0;
+  }
+
+  start(failed: (error: unknown) => void): void {
+    this.heard = nothingHeard();
+    this.#stop = new AbortController();
+    const clock = this.#clock;
+    const transport = counted(this.#transport(), this.heard);
+    const chance = () => Math.random();
+    const decoded = decodeNodeFile({
+      volumeGroups: [
+        { name: group, devices: { paths: this.world.machine.devices.map(({ path }) => path) } },
+      ],
+      deviceClasses: [{ name: 'thick', volumeGroup: group, default: true }],
+    });
+    if (decoded.kind !== 'node') throw new Error(JSON.stringify(decoded.problems));
+    const program = ourAgent({
+      ...{ transport: () => transport, clock, chance, wall: Date.now },
+      client: () => new KubeClient({ transport, clock, chance }),
+      ...{ life: new Life(clock), self: this.name, log: () => undefined },
+      ...{ node: this.name, host: this.world.host(), desired: desiredNode(decoded.spec) },
+    });
+    program.run(this.#stop.signal).then(
+      () => transport.close(),
+      (error: unknown) => failed(error),
+    );
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+}
