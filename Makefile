@@ -82,6 +82,14 @@ bundle: $(stamp) ## the program as one file, build/quarry.cjs
 bench: $(stamp) ## the driver beside bare lvm and lvmd's commands: make bench ROUNDS=3 VOLUMES=50 is short
 	@node bench/main.ts --rounds $(ROUNDS) --volumes $(VOLUMES)
 
+.PHONY: bench-kube
+bench-kube: $(stamp) ## claims and pods on a real Kubernetes: make bench-kube ARGS="--claims 1x5,20" is short
+	@node bench/kube/main.ts $(ARGS)
+
+.PHONY: scale
+scale: $(stamp) ## 500 agents and 5,000 volumes at a real API server, without machines
+	@node bench/scale/main.ts $(ARGS)
+
 .PHONY: fixtures
 fixtures: $(stamp) ## record real lvm2 output again, from Debian 12 and 13
 	@node lab/fixtures/main.ts

@@ -1,0 +1,77 @@
+import type { Cluster } from '../../lab/cluster/index.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import type { AuditLog } from './audit.ts';
+import { runBurst, sweep } from './burst.ts';
+import type { Burst, SideFigures, Writes } from './figures.ts';
+import { countLvm, stopCounting } from './lvm-runs.ts';
+import { lookAtProcesses } from './processes.ts';
+import type { Seen } from './seen.ts';
+import type { Side } from './side.ts';
+
+export type Options = {
+  /** How many claims at once, and how often. */
+  readonly bursts: readonly { readonly claims: number; readonly rounds: number }[];
+  readonly idleSeconds: number;
+};
+
+export type Bench = {
+  readonly cluster: Cluster;
+  readonly client: KubeClient;
+  readonly seen: Seen;
+  readonly audit: AuditLog;
+  readonly options: Options;
+  readonly tell: (line: string) => void;
+};
+
+/** Claims for which writes are counted, and those for which runs of lvm are. */
+const countedFrom = 20;
+const lvmCounted = 10;
+const claimsPerPodMost = 5;
+
+export async function measure(side: Side, bench: Bench): Promise<SideFigures> {
+  const { client, seen, tell } = bench;
+  tell(`${side.name}: installing`);
+  await side.install();
+  const plan = { name: `${side.name}-warm`, claims: 2, claimsPerPod: 1 };
+  await runBurst(client, seen, plan);
+  await sweep(client, seen);
+  const { bursts, counted } = await allBursts(side, bench);
+  const lvm = await lvmRuns(side, bench);
+  tell(`${side.name}: at rest`);
+  const { idleSeconds } = bench.options;
+  const looks = bench.cluster.nodes.map((node) => lookAtProcesses(node, side.nameOf, idleSeconds));
+  const processes = (await Promise.all(looks)).flat();
+  await side.uninstall();
+  return { side: side.name, bursts, counted, lvm, processes };
+}
+
+async function allBursts(side: Side, bench: Bench) {
+  const { client, seen, audit, tell, options } = bench;
+  const bursts: Burst[] = [];
+  let counted: { readonly claims: number; readonly writes: Writes } = { claims: 0, writes: {} };
+  for (const { claims, rounds } of options.bursts) {
+    for (let round = 0; round < rounds; round += 1) {
+      const name = `${side.name}-${claims}-${round}`;
+      const moment = await audit.now();
+      const claimsPerPod = claims > countedFrom ? claimsPerPodMost : 1;
+      const burst = await runBurst(client, seen, { name, claims, claimsPerPod });
+      const writes = await audit.since(moment, side.namespace);
+      // The largest burst tells most: what is written by the clock is spread over all of it.
+      if (claims >= counted.claims) counted = { claims, writes };
+      bursts.push(burst);
+      tell(`${name}: all bound after ${(burst.allBoundMs / 1000).toFixed(1)} s`);
+      await sweep(client, seen);
+    }
+  }
+  return { bursts, counted };
+}
+
+async function lvmRuns(side: Side, { cluster, client, seen }: Bench) {
+  await Promise.all(cluster.nodes.map((node) => countLvm(node)));
+  const plan = { name: `${side.name}-lvm`, claims: lvmCounted, claimsPerPod: 1 };
+  await runBurst(client, seen, plan);
+  const runs = await Promise.all(cluster.nodes.map((node) => stopCounting(node)));
+  await sweep(client, seen);
+  const sum = (of: 'changes' | 'looks') => runs.reduce((total, each) => total + each[of], 0);
+  return { claims: lvmCounted, runs: { changes: sum('changes'), looks: sum('looks') } };
+}
