@@ -1,10 +1,14 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TarEntry, tarOf } from '../../lab/cluster/tar.ts';
+import { bundle } from '../../tools/bundle.ts';
 import { buildImage } from '../../tools/image.ts';
 import { defaultSettings, manifests as manifestsOf } from '../../tools/manifests-objects.ts';
-import type { Manifest, Settings } from '../../tools/manifests-settings.ts';
+import type { Manifest, Release, Settings } from '../../tools/manifests-settings.ts';
+
+const root = join(import.meta.dirname, '../..');
 
 /** The name under which the nodes have it: nothing is fetched from anywhere. */
 const repository = 'quarry.lab/quarry';
@@ -15,19 +19,45 @@ export type Installation = {
   readonly manifests: ReturnType<typeof manifestsOf>;
 };
 
-/** The image and the manifests as `make image` makes them. */
+/** The image and the manifests as `make image` makes them. The archive is the caller's to remove. */
 export async function buildInstallation(chosen: Partial<Settings> = {}): Promise<Installation> {
-  const built = await buildImage(repository);
-  const name = `${repository}:${built.release.version}`;
-  const entries: TarEntry[] = [];
-  for (const [path, data] of built.files) {
-    const named = path === 'index.json' ? withName(data, name) : data;
-    entries.push({ kind: 'file', path, data: named });
-  }
-  const directory = await mkdtemp(join(tmpdir(), 'quarry-image-'));
+  await mkdir(join(root, 'build'), { recursive: true });
+  const directory = await mkdtemp(join(root, 'build/e2e-image-'));
+  const kept = join(root, 'build', `e2e-image.${await keyOf(directory)}`);
+  const isKept = await readFile(join(kept, 'release.json')).catch(() => undefined);
+  if (isKept === undefined) await keep(kept, join(directory, 'new'));
   const archive = join(directory, 'quarry.tar');
-  await writeFile(archive, tarOf(entries));
-  return { archive, manifests: manifestsOf({ ...defaultSettings(built.release), ...chosen }) };
+  await link(join(kept, 'quarry.tar'), archive);
+  const release = JSON.parse(await readFile(join(kept, 'release.json'), 'utf8')) as Release;
+  return { archive, manifests: manifestsOf({ ...defaultSettings(release), ...chosen }) };
+}
+
+/** Of all that an image is made from. Packing it takes minutes of a busy machine. */
+async function keyOf(scratch: string): Promise<string> {
+  const program = join(scratch, 'program.cjs');
+  await bundle(program);
+  const hash = createHash('sha256').update(readFileSync(program));
+  const files = ['package.json', 'package-lock.json', 'LICENSE', 'test/e2e/image.ts'];
+  for (const file of [...files, ...globSync('tools/image*', { cwd: root }).toSorted()]) {
+    hash.update(readFileSync(join(root, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function keep(place: string, scratch: string): Promise<void> {
+  const { files, release } = await buildImage(repository);
+  const name = `${repository}:${release.version}`;
+  const entries = [...files].map(([path, data]): TarEntry => {
+    return { kind: 'file', path, data: path === 'index.json' ? withName(data, name) : data };
+  });
+  await mkdir(scratch);
+  await writeFile(join(scratch, 'quarry.tar'), tarOf(entries));
+  await writeFile(join(scratch, 'release.json'), JSON.stringify(release));
+  for (const old of globSync('build/e2e-image.*', { cwd: root })) {
+    if (join(root, old) !== place) await rm(join(root, old), { recursive: true, force: true });
+  }
+  // Who comes second finds the same there.
+  await rename(scratch, place).catch(() => readFile(join(place, 'release.json')));
 }
 
 /** containerd keeps an archive's image under this name. */
