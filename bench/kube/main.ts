@@ -13,20 +13,23 @@ import { quarrySide } from './quarry.ts';
 import { Seen } from './seen.ts';
 import { driver } from './side.ts';
 import { showKube } from './tables.ts';
+import { buildTopolvm, topolvmSide } from './topolvm.ts';
 
 /**
- * Claims and pods on a real Kubernetes with two nodes of the lab.
+ * Claims and pods on a real Kubernetes with two nodes of the lab: Quarry, then TopoLVM.
  *
- *   node bench/kube/main.ts [--claims 1x5,20,100] [--idle 60]
+ *   node bench/kube/main.ts [--claims 1x5,20,100] [--idle 60] [--sides quarry,topolvm]
  */
 const { values } = parseArgs({
   options: {
     claims: { type: 'string', default: '1x5,20,100' },
     idle: { type: 'string', default: '60' },
+    sides: { type: 'string', default: 'quarry,topolvm' },
   },
 });
 
-const groups = { a: 'quarry' } as const;
+const groups = { a: 'quarry', b: 'topolvm' } as const;
+const asked = values.sides.split(',');
 const storageClass = {
   ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: className } },
   ...{ provisioner: driver, volumeBindingMode: 'WaitForFirstConsumer' },
@@ -52,6 +55,7 @@ function optionsOf(claims: string, idle: string): Options {
 }
 
 async function run(options: Options): Promise<readonly SideFigures[]> {
+  const peers = asked.includes('topolvm') ? await buildTopolvm(tell) : [];
   const { archive, manifests } = await buildInstallation();
   const audit = await AuditLog.create();
   const disks = Object.keys(groups).map((name) => ({ name, sizeBytes: 8n * GiB }));
@@ -73,7 +77,17 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
     await seen.start();
     const bench: Bench = { cluster, client: door.client, seen, audit, options, tell };
     const found: SideFigures[] = [];
-    for (const side of [quarrySide(cluster, manifests)]) found.push(await measure(side, bench));
+    for (const side of [quarrySide(cluster, manifests), topolvmSide(cluster)]) {
+      if (!asked.includes(side.name)) continue;
+      // What one side has shown is worth telling when another fails.
+      try {
+        found.push(await measure(side, bench));
+      } catch (error) {
+        console.error(error);
+        process.exitCode = 1;
+      }
+    }
+    for (const line of peers) tell(line);
     for (const [what, version] of Object.entries(await cluster.versions())) {
       tell(`${what} ${version}`);
     }

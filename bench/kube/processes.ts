@@ -22,8 +22,12 @@ export async function lookAtProcesses(
   if (found.length === 0) return [];
   const pids = found.map(({ pid }) => pid).join(' ');
   const cpu = `for pid in ${pids}; do
-    echo "$pid $(cat /proc/$pid/task/*/schedstat | awk '{ sum += $1 } END { print sum }') \\
-      $(awk '{ print $16 + $17 }' /proc/$pid/stat)"
+    if [ -e /proc/$pid/schedstat ]; then
+      ns=$(cat /proc/$pid/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f", sum }')
+    else
+      ns=$(awk '{ printf "%.0f", ($14 + $15) * 10000000 }' /proc/$pid/stat)
+    fi
+    echo "$pid $ns $(awk '{ print $16 + $17 }' /proc/$pid/stat)"
   done`;
   const [before = '', after = ''] = (
     await guest.sh(`${cpu}; sleep ${idleSeconds}; echo ==; ${cpu}`, {

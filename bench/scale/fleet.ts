@@ -14,26 +14,19 @@ import { counted, type Heard, nothingHeard } from './counted.ts';
 export const group = 'data';
 const diskBytes = 100n * GiB;
 
-/** Fake machines need a clock that can be held; this one goes on with the real one. */
-export class DrivenClock {
-  readonly clock: FakeClock;
-  readonly #startedAtMs = performance.now();
-  #isStopped = false;
-
+/** Fake machines want the clock of a made-up world; this one is that of the real one. */
+export class PlainClock extends FakeClock {
   constructor() {
-    this.clock = new FakeClock(new Chance(1), 0);
+    super(new Chance(1));
   }
 
-  async run(): Promise<void> {
-    while (!this.#isStopped) {
-      const nowMs = performance.now() - this.#startedAtMs;
-      await this.clock.advance(Math.max(0, nowMs - this.clock.nowMs()));
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+  override nowMs(): number {
+    return performance.now();
   }
 
-  stop(): void {
-    this.#isStopped = true;
+  override after(ms: number, run: () => void): () => void {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
   }
 }
 

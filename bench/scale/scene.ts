@@ -15,7 +15,7 @@ import {
 } from '../../src/kube/kinds.ts';
 import { readKubeconfig } from '../../src/kube/kubeconfig.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
-import { DrivenClock, FleetNode } from './fleet.ts';
+import { FleetNode, PlainClock } from './fleet.ts';
 import {
   boundClaimObject,
   csiNodeObject,
@@ -37,7 +37,7 @@ export class ScaleScene {
   readonly capacities: Informer<CsiStorageCapacity>;
   readonly volumesPerNode: number;
   readonly #kubeconfig: string;
-  readonly #driven = new DrivenClock();
+  readonly #clock = new PlainClock();
   readonly #stop = new AbortController();
 
   constructor(kubeconfig: string, volumesPerNode: number) {
@@ -55,7 +55,6 @@ export class ScaleScene {
   }
 
   async start(): Promise<void> {
-    void this.#driven.run();
     for (const informer of [this.volumes, this.capacities]) {
       void informer.run(this.#stop.signal);
       await informer.synced;
@@ -65,7 +64,6 @@ export class ScaleScene {
   stop(): void {
     for (const node of this.nodes) node.stop();
     this.#stop.abort();
-    this.#driven.stop();
   }
 
   /** More nodes, each with its volumes, and agents that find them to be made. */
@@ -81,9 +79,8 @@ export class ScaleScene {
       }
     });
     for (const name of names) {
-      const node = new FleetNode(name, this.nodes.length + 1, this.#driven.clock, () =>
-        this.#transport(),
-      );
+      const seed = this.nodes.length + 1;
+      const node = new FleetNode(name, seed, this.#clock, () => this.#transport());
       this.nodes.push(node);
       node.start(crash);
       await pause(30);
