@@ -214,7 +214,9 @@ async function grows(old: OldCluster): Promise<void> {
 async function isMountedAgain(old: OldCluster): Promise<void> {
   await old.claim('restored', className('thin'), { snapshot: 'before' });
   await old.remove('pod', 'old', 'skew');
-  assert.equal((await old.node.sh('ls /dev/topolvm')).trim(), '');
+  await old.until('the device node that TopoLVM made is gone', async () => {
+    return (await old.node.sh('ls /dev/topolvm')).trim() === '';
+  });
   await old.pod('again', [...filed, 'restored', 'skew'], ['block']);
   for (const name of [...filed, 'skew']) {
     const word = name === 'thin' ? 'later' : name;
@@ -224,8 +226,17 @@ async function isMountedAgain(old: OldCluster): Promise<void> {
   assert.match(await old.exec('again', 'head -c 6 /dev/block'), /^block\n$/);
 }
 
+/** A pod without grace is gone before its volumes are. */
+function isUnmounted(old: OldCluster): Promise<void> {
+  return old.until('nothing is mounted', async () => {
+    const mounts = await old.node.sh('cat /proc/self/mountinfo');
+    return !/kubernetes\.io[~/]csi/.test(mounts);
+  });
+}
+
 async function isDeleted(old: OldCluster): Promise<void> {
   await old.remove('pod', 'again');
+  await isUnmounted(old);
   const gone = ['mirror', 'device', 'nosize', 'block'];
   await old.remove('pvc', ...gone);
   await old.until('their LVs are gone', async () => {
@@ -290,6 +301,7 @@ async function worksWithTopolvm(old: OldCluster): Promise<void> {
   );
   assert.equal(words, 'thick\nlater\nthin\nskew\n');
   await old.remove('pod', 'back');
+  await isUnmounted(old);
   const name = `pvc-${old.ids.get('skew claim')}`;
   await old.deleteLogicalVolume(name);
   await old.node.sh(`lvm lvremove -f data/${old.idOf('skew')}`);
