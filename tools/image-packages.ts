@@ -79,7 +79,9 @@ export async function nodeOf(architecture: Architecture): Promise<{
   if (!isThere(file)) {
     const folder = join(tmpdir(), `quarry-npm-${process.pid}-${architecture}`);
     mkdirSync(folder, { recursive: true });
-    await runCommand(['npm', 'pack', '--silent', `${name}@${version}`], { cwd: folder });
+    // Not silent: without its log npm fails and does not say why.
+    const pack = ['npm', 'pack', '--loglevel=error', `${name}@${version}`];
+    await runCommand(pack, { cwd: folder });
     keep(file, readFileSync(join(folder, `${name}-${version}.tgz`)));
     rmSync(folder, { recursive: true });
   }
