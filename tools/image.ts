@@ -26,7 +26,10 @@ const root = join(import.meta.dirname, '..');
 
 export type Built = Layout & { readonly release: Release };
 
-export async function buildImage(repository: string): Promise<Built> {
+export async function buildImage(
+  repository: string,
+  machines: readonly Architecture[] = architectures,
+): Promise<Built> {
   const file = join(root, 'build/image-program.cjs');
   await bundle(file);
   const program = readFileSync(file, 'utf8');
@@ -34,7 +37,7 @@ export async function buildImage(repository: string): Promise<Built> {
     readonly version: string;
   };
   const images: ImageSpec[] = [];
-  for (const architecture of architectures) {
+  for (const architecture of machines) {
     images.push(await imageFor(architecture, { program, version }));
   }
   const layout = layoutOf(images, { repository, tag: version });
