@@ -15,7 +15,7 @@ stamp := build/.setup
 .PHONY: help
 help: ## show this
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
-	  awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	  awk -F '\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 .PHONY: setup
 setup: $(stamp) ## install what the project needs from npm
@@ -59,8 +59,12 @@ sanity: $(stamp) ## CSI's conformance suite on real LVM: make sanity ARGS="--blo
 	@node lab/sanity/main.ts $(ARGS)
 
 .PHONY: demo
-demo: $(stamp) ## one node with four disks: plan, apply, volumes, a power cut, and back
-	@node lab/demo/main.ts
+demo: $(stamp) ## one host, then a real Kubernetes: volumes, snapshots, a power cut; KEEP=1 leaves it running
+	@node lab/demo/main.ts $(if $(filter-out 0 no,$(KEEP)),--keep)
+
+.PHONY: demo-standalone
+demo-standalone: $(stamp) ## only the first part of it, which needs no Go and no Kubernetes
+	@node lab/demo/main.ts --only standalone
 
 .PHONY: e2e
 e2e: $(stamp) ## claims on a real Kubernetes with two nodes, installed by our own manifests

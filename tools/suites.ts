@@ -27,6 +27,7 @@ const suites: Readonly<Record<string, Suite>> = {
       ...['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/docs/**/*.test.ts'],
       ...['test/deploy/*.test.ts', 'test/e2e/audit/*.test.ts'],
       ...['lab/disk/**/*.test.ts', 'lab/setup/**/*.test.ts', 'lab/sanity/**/*.test.ts'],
+      ...['lab/demo/*.test.ts'],
     ],
     timeoutMs: minute,
     about: 'pure code, docs, tidy',

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GiB, type Guest, startLab } from '../index.ts';
+import type { Story } from './story.ts';
 
-/**
- * The main job, shown on a virtual node with real LVM: plan, apply, volumes, a power cut in which
- * every unflushed write is lost, and everything is there again. Exits non-zero when it is not.
- */
 const disks = [
   { name: 'mounted', sizeBytes: GiB, model: 'SYSTEM-DISK', serial: 'SYS-0001' },
   { name: 'foreign', sizeBytes: GiB, model: 'OLD-ARCHIVE', serial: 'ARC-0002' },
@@ -13,62 +10,59 @@ const disks = [
   { name: 'two', sizeBytes: 2n * GiB, model: 'DATA-DISK', serial: 'DAT-0004' },
 ];
 
-const timings: { readonly what: string; readonly seconds: number }[] = [];
-
-async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
-  console.log(`\n=== ${what}`);
-  const startedAtMs = performance.now();
-  const result = await work();
-  timings.push({ what, seconds: (performance.now() - startedAtMs) / 1000 });
-  return result;
-}
-
-async function demo(): Promise<void> {
-  const lab = await timed('boot a node with four disks', () =>
+/**
+ * One host without Kubernetes: plan, apply, volumes through the driver's socket, a power cut in
+ * which every unflushed write is lost, and everything is there again. Throws when it is not.
+ */
+export async function tellStandaloneStory(story: Story): Promise<void> {
+  story.part('one host, without Kubernetes');
+  const lab = await story.chapter('boot a node with four disks', () =>
     startLab({ guests: [{ name: 'n1', disks }] }),
   );
   try {
-    await onNode(lab.guest('n1'));
+    await onNode(lab.guest('n1'), story);
+  } catch (error) {
+    throw new Error(`logs are in ${lab.logDirectory}`, { cause: error });
   } finally {
     await lab.stop();
   }
 }
 
-async function onNode(guest: Guest): Promise<void> {
+async function onNode(guest: Guest, story: Story): Promise<void> {
   await prepare(guest);
   console.log(await guest.sh('lsblk --nodeps -o NAME,SIZE,MODEL,SERIAL,FSTYPE,MOUNTPOINTS'));
-  await timed('quarry plan: what would be done, what is left alone, and why', () =>
+  await story.chapter('quarry plan: what would be done, what is left alone, and why', () =>
     quarry(guest, 'plan'),
   );
-  await timed('quarry apply', () => quarry(guest, 'apply', '--verbose'));
-  await timed('quarry standalone: the CSI driver, on its socket', () => startDriver(guest));
-  await timed('a thin volume, with a file system', async () => {
+  await story.chapter('quarry apply', () => quarry(guest, 'apply', '--verbose'));
+  await story.chapter('quarry standalone: the CSI driver, on its socket', () => startDriver(guest));
+  await story.chapter('a thin volume, with a file system', async () => {
     await quarry(guest, 'volume', 'create', 'db', '--size', '1Gi');
     await quarry(guest, 'volume', 'publish', 'db', '/mnt/db');
   });
-  await timed('a striped volume', () =>
+  await story.chapter('a striped volume', () =>
     quarry(guest, 'volume', 'create', 'scratch', '--class', 'fast', '--size', '500Mi'),
   );
   await say(guest, 'echo -n monday > /mnt/db/file && sync');
-  await timed('a snapshot of db, and a volume of what it holds', async () => {
+  await story.chapter('a snapshot of db, and a volume of what it holds', async () => {
     const { output } = await quarry(guest, 'volume', 'snapshot', 'db-monday', 'db');
     await say(guest, 'echo -n tuesday > /mnt/db/file && sync');
     const id = /([0-9a-f-]{36})\)/.exec(output)?.[1] ?? '';
     await quarry(guest, 'volume', 'clone', 'db-restored', id);
     await quarry(guest, 'volume', 'publish', 'db-restored', '/mnt/restored');
   });
-  await timed('db grows while it is in use', () =>
+  await story.chapter('db grows while it is in use', () =>
     quarry(guest, 'volume', 'expand', 'db', '--size', '2Gi'),
   );
-  await timed('what cannot work is refused with a reason', () =>
+  await story.chapter('what cannot work is refused with a reason', () =>
     refused(guest, 'volume', 'create', 'huge', '--class', 'fast', '--size', '100Gi'),
   );
-  await timed('the power goes, with every write that was not flushed', async () => {
+  await story.chapter('the power goes, with every write that was not flushed', async () => {
     await guest.cutPower({ loseUnflushed: true });
     await guest.start();
     await prepareMount(guest);
   });
-  await timed('the driver starts again and everything is there', async () => {
+  await story.chapter('the driver starts again and everything is there', async () => {
     await quarry(guest, 'apply', '--verbose');
     await startDriver(guest);
     await quarry(guest, 'volume', 'publish', 'db', '/mnt/db');
@@ -79,13 +73,13 @@ async function onNode(guest: Guest): Promise<void> {
   await expectContent(guest, '/mnt/restored/file', 'monday');
   console.log('db has what was written last, db-restored what the snapshot held.');
   console.log(await guest.sh('df --human-readable /mnt/db /mnt/restored'));
-  await timed('quarry status', () => quarry(guest, 'status'));
+  await story.chapter('quarry status', () => quarry(guest, 'status'));
   await untouched(guest);
 }
 
 /** As a service would run it; its socket appears when everything behind it works. */
 async function startDriver(guest: Guest): Promise<void> {
-  const file = readFileSync(join(import.meta.dirname, 'lvmd.yaml'), 'utf8');
+  const file = readFileSync(join(import.meta.dirname, 'standalone-lvmd.yaml'), 'utf8');
   await guest.sh('mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml', { stdin: file });
   console.log(`$ cat /etc/topolvm/lvmd.yaml\n${file}\n$ quarry standalone &`);
   await guest.sh('/quarry/bin/quarry standalone > /var/log/quarry.log 2>&1 &');
@@ -105,7 +99,7 @@ async function prepare(guest: Guest): Promise<void> {
 async function prepareMount(guest: Guest): Promise<void> {
   const mounted = await guest.devicePath('mounted');
   await guest.sh(`mkdir -p /srv && mount ${mounted} /srv`);
-  const template = readFileSync(join(import.meta.dirname, 'node.yaml'), 'utf8');
+  const template = readFileSync(join(import.meta.dirname, 'standalone-node.yaml'), 'utf8');
   const file = template
     .replace('EMPTY_ONE', await guest.devicePath('one'))
     .replace('EMPTY_TWO', await guest.devicePath('two'))
@@ -151,10 +145,3 @@ async function untouched(guest: Guest): Promise<void> {
   await guest.sh(`test "$(blkid -p -s TYPE -o value ${foreign})" = xfs`);
   console.log('The mounted disk and the foreign file system are as they were.');
 }
-
-await demo();
-console.log('\n=== summary');
-for (const { what, seconds } of timings)
-  console.log(`${seconds.toFixed(1).padStart(6)} s  ${what}`);
-const total = timings.reduce((sum, { seconds }) => sum + seconds, 0);
-console.log(`${total.toFixed(1).padStart(6)} s  in all`);
