@@ -43,16 +43,18 @@ test-all: $(stamp) ## every suite, whatever it takes
 	@node tools/test.ts all
 
 .PHONY: sim
-sim: $(stamp) ## explore random worlds: make sim SEEDS=2000, or SEED=17 to replay one
+sim: $(stamp) ## explore random hosts, then clusters: make sim SEEDS=2000, or SEED=17 to replay a host
 	@node test/sim/main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
+	@$(if $(SEED),,node test/sim/cluster-main.ts --seeds $(SEEDS))
 
 .PHONY: sim-cluster
-sim-cluster: $(stamp) ## the same for clusters: make sim-cluster SEEDS=400, or SEED=17
+sim-cluster: $(stamp) ## clusters alone: make sim-cluster SEEDS=400, or SEED=17 to replay one
 	@node test/sim/cluster-main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
 
 .PHONY: mutants
-mutants: $(stamp) ## prove that the simulator catches deliberately broken cores
+mutants: $(stamp) ## prove that the simulators catch deliberately broken cores and roles
 	@node test/sim/mutants.ts
+	@node test/sim/cluster-mutants.ts
 
 .PHONY: sanity
 sanity: $(stamp) ## CSI's conformance suite on real LVM: make sanity ARGS="--block thin", or all classes

@@ -120,7 +120,7 @@ export class DutyScene {
     const life = this.#life;
     const link = new Link({
       ...{ api: this.api, clock: this.clock, network: this.network, life },
-      ...{ machine: 'control', who: 'operator' },
+      ...{ machine: 'control', who: 'operator', self: 'control' },
     });
     const chance = () => this.#chance.fraction();
     const client = new KubeClient({ transport: link, clock: life.clock, chance });

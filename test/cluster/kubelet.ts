@@ -36,17 +36,29 @@ export class Kubelet {
   /** What is under way, or waits after a failure: by pod and claim. */
   readonly #busy = new Set<string>();
   readonly #failures = new Map<string, number>();
+  /** What an earlier life had shown: nobody knows if it is still there. */
+  readonly #unsure = new Set<string>();
+  #lostAnswers = 0;
   #life = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** A new kubelet finds what it had shown, and nothing of what it was about to do. */
+  /** A new kubelet asks once more for what it had shown, and forgets what it was about to do. */
   restart(): void {
+    const { pods, node } = this.#parts;
     this.#life += 1;
     this.#busy.clear();
     this.#failures.clear();
+    for (const pod of pods.all.filter((one) => one.node === node)) {
+      for (const claim of pod.shown.keys()) this.#unsure.add(`${pod.uid} ${claim}`);
+    }
+  }
+
+  /** How often a call is carried out and its answer lost: then it is repeated. */
+  losesAnswers(rate: number): void {
+    this.#lostAnswers = rate;
   }
 
   round(): void {
@@ -58,11 +70,14 @@ export class Kubelet {
     }
   }
 
-  /** A new socket appeared: the old entry goes, and the new one comes when the driver answered. */
-  async register(): Promise<void> {
+  /**
+   * The entry comes when the driver has answered. Where its socket is a new one the old entry goes
+   * first; a new kubelet finds the socket as it was, and asks again.
+   */
+  async register(socket: 'new' | 'known' = 'new'): Promise<void> {
     const { clock, chance, node, driver, desk } = this.#parts;
     const life = this.#life;
-    let isOld = true;
+    let isOld = socket === 'new';
     for (;;) {
       await clock.sleep(chance.between(100, 1_000));
       if (this.#life !== life) return;
@@ -94,7 +109,8 @@ export class Kubelet {
     const { desk } = this.#parts;
     for (const name of pod.claims) {
       const shown = pod.shown.get(name);
-      if (shown?.isDone === true) {
+      const key = `${pod.uid} ${name}`;
+      if (shown?.isDone === true && !this.#unsure.has(key)) {
         this.#grow(pod, name, shown);
         continue;
       }
@@ -102,7 +118,10 @@ export class Kubelet {
       if (claim === undefined || !isBound(claim)) continue;
       const volume = desk.volume(claim.spec.volumeName ?? '');
       if (volume?.spec.claimRef?.uid !== claim.metadata.uid) continue;
-      this.#work(`${pod.uid} ${name}`, () => this.#publish(pod, name, volume));
+      this.#work(key, async () => {
+        await this.#publish(pod, name, volume);
+        this.#unsure.delete(key);
+      });
     }
     const isRunning = pod.claims.every((name) => pod.shown.get(name)?.isDone === true);
     if (isRunning === pod.isRunning) return;
@@ -114,7 +133,8 @@ export class Kubelet {
   async #publish(pod: Pod, claim: string, { metadata, spec }: PersistentVolume): Promise<void> {
     const volumeId = spec.csi?.volumeHandle ?? '';
     const path = `${podsPath}/${pod.uid}/volumes/kubernetes.io~csi/${metadata.name}/mount`;
-    const shown: Shown = { volumeId, path, isDone: false };
+    const known = pod.shown.get(claim);
+    const shown: Shown = known?.path === path ? known : { volumeId, path, isDone: false };
     pod.shown.set(claim, shown);
     const isRaw = spec.volumeMode === 'Block';
     const mount = { fsType: spec.csi?.fsType ?? '', mountFlags: [] };
@@ -204,9 +224,11 @@ export class Kubelet {
     }
   }
 
-  #call(method: string, request: unknown): Promise<unknown> {
-    const { clock, served } = this.#parts;
-    return callDriver(clock, served(), method, request, callTimeoutMs);
+  async #call(method: string, request: unknown): Promise<unknown> {
+    const { clock, served, chance } = this.#parts;
+    const answer = await callDriver(clock, served(), method, request, callTimeoutMs);
+    if (!chance.happens(this.#lostAnswers)) return answer;
+    throw new CallFailed('UNAVAILABLE', 'the answer was lost');
   }
 }
 

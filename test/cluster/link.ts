@@ -13,6 +13,7 @@ export type LinkParts = {
   readonly life: Life;
   readonly machine: string;
   readonly who: string;
+  readonly self: string;
 };
 
 /**
@@ -82,6 +83,8 @@ export class Link implements Transport {
         refuse(error);
         return;
       }
+      const { method, path } = call;
+      for (const tell of network.departures) tell({ method, path, self: this.#parts.self });
       clock.after(network.latencyMs(), arrive, 'request');
     });
   }
@@ -276,6 +279,12 @@ class Pipe {
     if (network.isCut(machine)) {
       this.#isMoving = true;
       clock.after(500, () => this.#arrive(), 'cut off');
+      return;
+    }
+    const lateMs = network.lagsUntilMs(machine) - clock.nowMs();
+    if (lateMs > 0) {
+      this.#isMoving = true;
+      clock.after(lateMs, () => this.#arrive(), 'late');
       return;
     }
     if (network.breaks()) {

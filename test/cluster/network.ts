@@ -15,6 +15,14 @@ export type NetworkRates = {
   readonly slow?: number;
 };
 
+/** A request in the moment in which its process lets go of it. */
+export type Departure = {
+  readonly method: string;
+  readonly path: string;
+  /** The life of a process that sends it. */
+  readonly self: string;
+};
+
 export type Mishap = keyof Omit<NetworkRates, 'reset' | 'slow'>;
 
 /** The way between the processes and the API server, with its delays and its bad luck. */
@@ -22,6 +30,8 @@ export class Network {
   readonly #chance: Chance;
   readonly #resets = new Set<() => void>();
   readonly #cut = new Set<string>();
+  readonly #laggards = new Map<string, number>();
+  readonly departures = new Set<(departure: Departure) => void>();
   #isAway = false;
   #rates: NetworkRates = {};
 
@@ -60,6 +70,19 @@ export class Network {
 
   isCut(machine: string): boolean {
     return this.#cut.has(machine);
+  }
+
+  /** Requests of the machine get through, and until then no word of what it watches. */
+  lag(machine: string, untilMs: number): void {
+    this.#laggards.set(machine, untilMs);
+  }
+
+  catchUp(): void {
+    this.#laggards.clear();
+  }
+
+  lagsUntilMs(machine: string): number {
+    return this.#laggards.get(machine) ?? 0;
   }
 
   onReset(reset: () => void): () => void {

@@ -239,7 +239,8 @@ export class ClusterStage {
     const self = `${machine}-${role}-${this.#lives}`;
     const chance = this.#chance.fork();
     const fraction = () => chance.fraction();
-    const link = () => new Link({ api, clock, network, life, machine, who: `${role} ${machine}` });
+    const who = `${role} ${machine}`;
+    const link = () => new Link({ api, clock, network, life, machine, who, self });
     return {
       transport: link,
       client: () => new KubeClient({ transport: link(), clock: life.clock, chance: fraction }),

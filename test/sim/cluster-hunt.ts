@@ -2,8 +2,8 @@ import { simulateCluster } from './cluster.ts';
 import { clusterStoryOf } from './cluster-story.ts';
 
 /** Tries seeds until one shows the mutant, and prints what it found as JSON. */
-const seedsMax = Number(process.argv[2]);
-for (let seed = 1; seed <= seedsMax; seed += 1) {
+const [seedsMax = 0, step = 1] = process.argv.slice(2).map(Number);
+for (let seed = step; seed <= seedsMax; seed += step) {
   const { violations } = await simulateCluster(clusterStoryOf(seed));
   if (violations.length === 0) continue;
   console.log(JSON.stringify({ seed, violation: violations[0]?.split('\n')[0] }));

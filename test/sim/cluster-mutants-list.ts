@@ -1,13 +1,21 @@
+import { rivalryEvery } from './cluster-story.ts';
 import type { Mutant } from './mutants/list.ts';
+
+/** `step`: only every so manieth seed is about it. */
+export type ClusterMutant = Mutant & { readonly step?: number };
 
 function one(name: string, file: string, find: string, replace: string): Mutant {
   return { name, edits: [{ file, find, replace }] };
 }
 
+function ofLeaders(...given: Parameters<typeof one>): ClusterMutant {
+  return { ...one(...given), step: rivalryEvery };
+}
+
 const agent = 'src/agent/logical-volumes.ts';
 const reclaim = 'src/core/cluster/reclaim.ts';
 /** Deliberately broken roles. Random stories of a cluster must catch every one of them. */
-export const clusterMutants: readonly Mutant[] = [
+export const clusterMutants: readonly ClusterMutant[] = [
   one(
     'a PersistentVolume goes before its LV',
     'src/operator/reclaimer.ts',
@@ -69,4 +77,74 @@ export const clusterMutants: readonly Mutant[] = [
     '',
   ),
   one('capacity is told once', 'src/agent/cluster-work.ts', 'this.#capacity.changed();', ''),
+  // Two leaders.
+  ofLeaders(
+    'a lease is taken from who is only slow',
+    'src/kube/lease.ts',
+    'return nowMs - changedAtMs >= Math.max(asked, durationMs);',
+    'return nowMs - changedAtMs >= 4_000;',
+  ),
+  ofLeaders(
+    'a lease counts from when its answer came',
+    'src/kube/claim.ts',
+    'this.#heldUntilMs = sentAtMs + times.renewDeadlineMs;',
+    'this.#heldUntilMs = clock.nowMs() + 2 * times.durationMs;',
+  ),
+  // Old caches.
+  one(
+    'what changes while it is worked on is not looked at again',
+    'src/kube/queue.ts',
+    'if (this.#again.delete(key)) this.#ready.add(key);',
+    'this.#again.delete(key);',
+  ),
+  one(
+    'a claim stays where figures of yesterday sent it',
+    'src/core/cluster/provisioning.ts',
+    "if (failures[code].grpc !== 'RESOURCE_EXHAUSTED') return false;",
+    'if (0 < 1) return false;',
+  ),
+  one(
+    'what no watch has told of is not there',
+    'src/operator/logical-volumes-objects.ts',
+    'const items = await this.listed(id);',
+    'const items: readonly LogicalVolume[] = [];',
+  ),
+  // Lost watches.
+  one(
+    'a deletion is not told',
+    'src/kube/reflector.ts',
+    'this.#tell(this.#store.remove(event.object));',
+    '',
+  ),
+  one(
+    'a watch that broke off is the last one',
+    'src/kube/reflector.ts',
+    'await this.#recover(error, signal);',
+    'return;',
+  ),
+  // Kubelet, which asks again and again.
+  one(
+    'a volume is mounted over itself',
+    'src/core/publication/plan.ts',
+    'const top = observed.here.at(-1);',
+    'const top = observed.here.at(9);',
+  ),
+  one(
+    'a directory counts as a mount',
+    'src/core/publication/plan.ts',
+    'const common = { path: target.path, isReadOnly };',
+    'if (0 < 1) return restPublished; const common = { path: target.path, isReadOnly };',
+  ),
+  one(
+    'a file system stays as small as it was',
+    'src/core/publication/plan.ts',
+    'if (fileSystem.growsToBytes <= fileSystem.sizeBytes) return restPublished;',
+    'if (0 < 1) return restPublished;',
+  ),
+  one(
+    'a raw volume shows what others left',
+    'src/csi/node.ts',
+    'const zeroFirst = showsOldBlocks(lv) &&',
+    'const zeroFirst = 0 > 1 &&',
+  ),
 ];

@@ -9,10 +9,12 @@ const here = import.meta.dirname;
 const run = promisify(execFile);
 
 let caught = 0;
-for (const [index, { name }] of clusterMutants.entries()) {
+for (const [index, { name, step = 1 }] of clusterMutants.entries()) {
   const args = ['--import', join(here, 'cluster-mutate.ts'), join(here, 'cluster-hunt.ts')];
   const env = { ...process.env, QUARRY_MUTANT: String(index) };
-  const { stdout } = await run(process.execPath, [...args, String(seedsMax)], { env });
+  const { stdout } = await run(process.execPath, [...args, `${seedsMax * step}`, `${step}`], {
+    env,
+  });
   const found = JSON.parse(stdout) as { readonly seed?: number; readonly violation?: string };
   const how = found.seed === undefined ? 'NOT CAUGHT' : `seed ${found.seed}`;
   console.log(`${how.padEnd(11)} ${name}: ${(found.violation ?? '').slice(0, 110)}`);

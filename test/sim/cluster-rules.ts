@@ -1,10 +1,12 @@
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import type { PersistentVolume } from '../../src/api/objects/persistent-volume.ts';
-import type { ClusterStage } from '../cluster/stage.ts';
+import { ourLease } from '../../src/core/cluster/leases.ts';
+import type { Departure } from '../cluster/network.ts';
+import { type ClusterStage, namespace } from '../cluster/stage.ts';
 import { volumesOn } from '../cluster/truth.ts';
 import type { Stored } from '../kube/fake-api.ts';
 import { collections, sizeAt } from '../kube/fake-api-rules.ts';
-import { type Content, copied, isSame } from '../world/content.ts';
+import { type Content, copied, isSame, leftovers } from '../world/content.ts';
 import { type Lv, virtualBytes } from '../world/model.ts';
 
 type Told = {
@@ -32,6 +34,7 @@ export class ClusterRules {
   constructor(stage: ClusterStage) {
     this.#stage = stage;
     stage.api.listeners.add((told) => this.#told(told));
+    stage.network.departures.add((departure) => this.#departed(departure));
   }
 
   say(text: string): void {
@@ -62,6 +65,7 @@ export class ClusterRules {
     if (this.#stage.bugs.length > 0) this.say(`a bug: ${this.#stage.bugs.join('\n')}`);
     this.#removals();
     this.#twins();
+    this.#shown();
     for (const [id, { lv, history }] of this.#held) {
       const last = history.at(-1)?.content;
       if (last === undefined || this.#find(id) !== lv) continue;
@@ -206,6 +210,38 @@ export class ClusterRules {
         const other = seen.get(name);
         if (other !== undefined && other !== lv.name) this.say(`trap 8: ${name} is there twice`);
         seen.set(name, lv.name);
+      }
+    }
+  }
+
+  /** Who writes what only one may write is the one. Events are told by anybody. */
+  #departed({ method, path, self }: Departure): void {
+    const isOpen = method === 'GET' || /\/(leases|events)\b/.test(path);
+    if (isOpen || !self.includes('-operator-')) return;
+    const lease = this.#stage.api.one(collections.leases, ourLease, namespace);
+    const { holderIdentity = '' } = (lease?.['spec'] ?? {}) as { holderIdentity?: string };
+    if (holderIdentity.startsWith(`${self}_`)) return;
+    this.say(`trap 22: ${self} sends ${method} ${path}, and ${holderIdentity || 'nobody'} leads`);
+  }
+
+  /** What pods see is theirs, and as large as they are told. */
+  #shown(): void {
+    const { admin, pods, machines } = this.#stage;
+    for (const pod of pods.all.filter(({ isRunning }) => isRunning)) {
+      for (const [name, { path }] of pod.shown) {
+        const claim = admin.claim(name);
+        const mount = machines.get(pod.node ?? '')?.world.machine.table.at(path);
+        if (claim === undefined || mount === undefined) continue;
+        const has = sizeAt(claim, 'status.capacity.storage');
+        const { content } = mount.lv;
+        const old = leftovers(content).find(({ start }) => BigInt(start) < has);
+        const [fileSystem] = content.signatures;
+        if (mount.node === undefined && BigInt(fileSystem?.fsBytes ?? 0) < has) {
+          this.say(`trap 17: ${name} is told ${has} bytes, and shows ${fileSystem?.fsBytes}`);
+        }
+        if (mount.node !== undefined && old !== undefined) {
+          this.say(`trap 13: ${pod.name} sees what others left in ${name} at ${old.start}`);
+        }
       }
     }
   }

@@ -9,6 +9,8 @@ export type ClusterStory = {
   readonly operators: readonly string[];
   readonly network: NetworkRates;
   readonly host: FaultRates;
+  /** How often kubelet does not hear an answer of the driver, and asks again. */
+  readonly kubelet: number;
   readonly events: readonly ClusterEvent[];
 };
 
@@ -32,15 +34,21 @@ export type Deed =
   | { readonly kind: 'keep' | 'meddle' | 'delete-volume'; readonly name: string }
   | { readonly kind: 'kill-agent' | 'power-off' | 'power-on' | 'cut'; readonly node: string }
   | { readonly kind: 'kubelet'; readonly node: string }
+  /** A node, or where an operator runs. */
+  | { readonly kind: 'lag'; readonly node: string; readonly ms: number }
   | { readonly kind: 'hold-agent'; readonly node: string; readonly ms: number }
   | { readonly kind: 'kill-operator'; readonly name: string }
   | { readonly kind: 'hold-operator'; readonly name: string; readonly ms: number }
   | { readonly kind: 'mend' | 'away' | 'back' | 'compact' | 'reset' };
 
+/** Every so manieth story is about operators that take each other's place. */
+export const rivalryEvery = 5;
+
 export function clusterStoryOf(seed: number): ClusterStory {
   const chance = new Chance(seed * 7919 + 13);
+  const isRivalry = seed % rivalryEvery === 0;
   const nodes = chance.between(1, 3);
-  const operators = chance.happens(0.4) ? ['o1', 'o2'] : ['o1'];
+  const operators = chance.happens(0.4) || isRivalry ? ['o1', 'o2'] : ['o1'];
   const isCalm = chance.happens(0.25);
   const rate = (most: number) => (isCalm || chance.happens(0.4) ? 0 : chance.fraction() * most);
   const network = {
@@ -48,8 +56,10 @@ export function clusterStoryOf(seed: number): ClusterStory {
     ...{ reset: rate(0.05), slow: rate(0.03) },
   };
   const host = { fail: rate(0.03), killed: rate(0.02), crash: rate(0.02), slow: rate(0.01) };
-  const teller = new Teller(chance, nodes, operators);
-  return { seed, nodes, operators, network, host, events: teller.tell(chance.between(15, 45)) };
+  const kubelet = rate(0.2);
+  const teller = new Teller(chance, { nodes, operators, isRivalry });
+  const events = teller.tell(chance.between(15, 45));
+  return { seed, nodes, operators, network, host, kubelet, events };
 }
 
 /** Keeps in mind what it has told, so that later events are about something. */
@@ -57,15 +67,24 @@ class Teller {
   readonly #chance: Chance;
   readonly #nodes: readonly string[];
   readonly #operators: readonly string[];
+  readonly #isRivalry: boolean;
   readonly #claims: string[] = [];
   readonly #pods: string[] = [];
   readonly #snapshots: string[] = [];
   #count = 0;
 
-  constructor(chance: Chance, nodes: number, operators: readonly string[]) {
+  constructor(
+    chance: Chance,
+    cast: {
+      readonly nodes: number;
+      readonly operators: readonly string[];
+      readonly isRivalry: boolean;
+    },
+  ) {
     this.#chance = chance;
-    this.#nodes = Array.from({ length: nodes }, (_, index) => `n${index + 1}`);
-    this.#operators = operators;
+    this.#nodes = Array.from({ length: cast.nodes }, (_, index) => `n${index + 1}`);
+    this.#operators = cast.operators;
+    this.#isRivalry = cast.isRivalry;
   }
 
   tell(count: number): readonly ClusterEvent[] {
@@ -90,7 +109,7 @@ class Teller {
     const draw = chance.below(100);
     if (draw < 34) return this.#more();
     if (draw < 60) return this.#change();
-    return this.#trouble();
+    return this.#isRivalry ? this.#rivalry() : this.#trouble();
   }
 
   /** A claim comes with its pod, most of the time. */
@@ -181,15 +200,19 @@ class Teller {
     const kind = chance.pick([
       ...(['kill-agent', 'kill-agent', 'kill-operator', 'kill-operator', 'power-off'] as const),
       ...(['power-on', 'cut', 'mend', 'mend', 'kubelet', 'hold-agent', 'hold-operator'] as const),
-      ...(['away', 'back', 'back', 'compact', 'reset'] as const),
+      ...(['away', 'back', 'back', 'compact', 'reset', 'lag', 'lag'] as const),
     ] as const);
+    const place = chance.pick([...this.#nodes, ...this.#operators]) ?? 'n1';
     switch (kind) {
       case 'kill-agent':
       case 'power-off':
       case 'power-on':
-      case 'cut':
       case 'kubelet':
         return [{ kind, node }];
+      case 'cut':
+        return [{ kind, node: place }];
+      case 'lag':
+        return [{ kind, node: place, ms: chance.between(1_000, 60_000) }];
       case 'hold-agent':
         return [{ kind, node, ms: chance.between(100, 40_000) }];
       case 'kill-operator':
@@ -201,6 +224,23 @@ class Teller {
       case 'back':
       case 'compact':
       case 'reset':
+        return [{ kind }];
+    }
+  }
+
+  /** Who leads is out of the world for about as long as a lease lasts, and comes back. */
+  #rivalry(): readonly Deed[] {
+    const chance = this.#chance;
+    const name = chance.pick(this.#operators) ?? 'o1';
+    const kind = chance.pick(['hold-operator', 'hold-operator', 'cut', 'mend', 'lag'] as const);
+    switch (kind) {
+      case 'hold-operator':
+        return [{ kind, name, ms: chance.between(8_000, 30_000) }];
+      case 'cut':
+        return [{ kind, node: name }];
+      case 'lag':
+        return [{ kind, node: name, ms: chance.between(1_000, 60_000) }];
+      case 'mend':
         return [{ kind }];
     }
   }

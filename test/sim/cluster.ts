@@ -2,7 +2,7 @@ import { audit, unmarked } from '../cluster/audit.ts';
 import { Refused } from '../cluster/desk.ts';
 import { ourAgent } from '../cluster/our-agent.ts';
 import { ourOperator } from '../cluster/our-operator.ts';
-import { ClusterStage } from '../cluster/stage.ts';
+import { type ClaimWish, ClusterStage } from '../cluster/stage.ts';
 import { volumesOn } from '../cluster/truth.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { ClusterRules } from './cluster-rules.ts';
@@ -61,7 +61,10 @@ class Simulation {
     const { stage } = this;
     await stage.start(this.#story.operators);
     stage.network.rates(this.#story.network);
-    for (const { world } of stage.machines.values()) world.faults.rates(this.#story.host);
+    for (const { world, kubelet } of stage.machines.values()) {
+      world.faults.rates(this.#story.host);
+      kubelet?.losesAnswers(this.#story.kubelet);
+    }
     const startMs = stage.clock.nowMs();
     for (const { atMs, ...deed } of this.#story.events) {
       const waitMs = startMs + atMs - stage.clock.nowMs();
@@ -114,9 +117,11 @@ class Simulation {
     const { stage } = this;
     stage.network.rates({});
     stage.network.mend();
+    stage.network.catchUp();
     stage.network.isAway = false;
     for (const machine of stage.machines.values()) {
       machine.world.faults.stop();
+      machine.kubelet?.losesAnswers(0);
       machine.powerOn();
     }
   }
@@ -164,19 +169,16 @@ class Simulation {
         stage.claim(deed.name, { ...deed, size: `${deed.mib}Mi` });
         return;
       case 'restore': {
-        this.#claims += 1;
         const apiGroup = 'snapshot.storage.k8s.io';
         const source = { apiGroup, kind: 'VolumeSnapshot', name: deed.from };
-        stage.claim(deed.name, { size: `${deed.mib}Mi`, source });
+        const { persistentVolumeClaimName = '' } =
+          stage.admin.snapshot(deed.from)?.spec.source ?? {};
+        this.#copy(deed, source, persistentVolumeClaimName);
         return;
       }
-      case 'clone': {
-        this.#claims += 1;
-        const source = { kind: 'PersistentVolumeClaim', name: deed.from };
-        const className = stage.admin.claim(deed.from)?.spec.storageClassName ?? 'thin';
-        stage.claim(deed.name, { className, size: `${deed.mib}Mi`, source });
+      case 'clone':
+        this.#copy(deed, { kind: 'PersistentVolumeClaim', name: deed.from }, deed.from);
         return;
-      }
       case 'snapshot':
         stage.snapshot(deed.name, deed.from);
         return;
@@ -206,6 +208,27 @@ class Simulation {
       default:
         this.#trouble(deed);
     }
+  }
+
+  /** For the same use as the claim that it comes from, as far as that is still known. */
+  #copy(
+    { name, mib }: { readonly name: string; readonly mib: number },
+    source: NonNullable<ClaimWish['source']>,
+    from: string,
+  ): void {
+    this.#claims += 1;
+    const { storageClassName: className = 'thin', volumeMode } =
+      this.stage.admin.claim(from)?.spec ?? {};
+    const isRaw = volumeMode === 'Block';
+    this.stage.claim(name, { className, isRaw, size: `${mib}Mi`, source });
+  }
+
+  #restartKubelet(node: string): void {
+    const { machines, pods } = this.stage;
+    const machine = machines.get(node);
+    machine?.kubelet?.restart();
+    if (machine?.isUp === true) void machine.kubelet?.register('known');
+    pods.changed();
   }
 
   /** Somebody keeps a volume after all, or writes to objects that we are about to write to. */
@@ -249,9 +272,11 @@ class Simulation {
       case 'cut':
         network.cut(deed.node);
         return;
+      case 'lag':
+        network.lag(deed.node, stage.clock.nowMs() + deed.ms);
+        return;
       case 'kubelet':
-        stage.machine(deed.node).kubelet?.restart();
-        stage.pods.changed();
+        this.#restartKubelet(deed.node);
         return;
       case 'hold-agent':
         stage.machine(deed.node).holdUpAgent(deed.ms);
