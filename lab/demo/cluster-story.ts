@@ -65,7 +65,7 @@ export class ClusterStory {
       await this.#terminal.onNode(name, `vgcreate --quiet data ${devices.join(' ')}`);
       await this.#terminal.onNode(
         name,
-        'lvcreate --quiet --type thin-pool --size 5g --name pool data',
+        'lvcreate --quiet --type thin-pool --extents 60%VG --name pool data',
       );
       await placeLvmdFile(this.#cluster, name);
     }
