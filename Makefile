@@ -85,7 +85,7 @@ bundle: $(stamp) ## the program as one file, build/quarry.cjs
 	@node tools/bundle.ts build/quarry.cjs
 
 .PHONY: bench
-bench: $(stamp) ## the driver beside bare lvm and lvmd's commands: make bench ROUNDS=3 VOLUMES=50 is short
+bench: $(stamp) ## the driver beside bare lvm and TopoLVM's lvmd: make bench ROUNDS=3 VOLUMES=50 is short
 	@node bench/main.ts --rounds $(ROUNDS) --volumes $(VOLUMES)
 
 .PHONY: bench-kube

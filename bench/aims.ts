@@ -36,10 +36,10 @@ function digits(value: number): string {
 function countAims(all: readonly CountRow[], kind: Kind): readonly Aim[] {
   const rows = all.filter(({ what }) => what.endsWith(kind));
   const changes = Math.max(...rows.map(({ runs }) => runs.changes));
-  const shared = rows.filter(({ lvmdRuns }) => lvmdRuns > 0);
+  const shared = rows.filter(({ lvmd }) => lvmd !== undefined);
   const sum = (count: (row: CountRow) => number) =>
     shared.reduce((total, row) => total + count(row), 0);
-  const share = sum(({ runs }) => runs.changes) / sum(({ lvmdRuns }) => lvmdRuns);
+  const share = sum(({ runs }) => runs.changes) / sum(({ lvmd }) => lvmd?.waited ?? 0);
   return [
     { what: `changing lvm runs of a call, ${kind}`, most: 1, found: changes },
     {

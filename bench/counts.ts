@@ -1,9 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Driver, directory, runsBetween } from './driver.ts';
-import { type CountRow, kinds, type NodeRow, operations, type Runs } from './figures.ts';
+import {
+  type CountRow,
+  kinds,
+  type LvmdRuns,
+  type NodeRow,
+  operations,
+  type Runs,
+} from './figures.ts';
+import { Lvmd } from './lvmd.ts';
 import { callsOf } from './node-calls.ts';
-import { lvmdCommands } from './peers.ts';
+import { snapshotOf } from './peers.ts';
 import { Steps } from './steps.ts';
 
 const repeats = 3;
@@ -14,8 +22,10 @@ const log = join(directory, 'programs.log');
  * scripts before every program of the system, which note that they were called. They take time, so
  * nothing is timed here.
  */
-export async function countRuns(bundle: string) {
-  const driver = await Driver.start(bundle, makeShims());
+export async function countRuns(bundle: string, topolvm: string) {
+  const programs = makeShims();
+  const lvmd = await countLvmd(topolvm, join(programs, 'lvm'));
+  const driver = await Driver.start(bundle, programs);
   const counter = new Counter(driver);
   const counts: CountRow[] = [];
   for (const kind of kinds) {
@@ -28,14 +38,40 @@ export async function countRuns(bundle: string) {
       }
     }
     for (const operation of operations) {
-      const lvmdRuns = lvmdCommands(kind, operation, 'any').length;
       const runs = middle(seen.get(operation) ?? []);
-      counts.push({ what: `${operation} ${kind}`, runs, lvmdRuns });
+      const what = `${operation} ${kind}`;
+      const theirs = lvmd.get(what);
+      counts.push({ what, runs, ...(theirs === undefined ? {} : { lvmd: theirs }) });
     }
   }
   const node = await countNodeCalls(driver, counter);
   await driver.stop();
   return { counts, node };
+}
+
+/** In the life of a volume of each kind. */
+async function countLvmd(topolvm: string, lvm: string): Promise<ReadonlyMap<string, LvmdRuns>> {
+  const lvmd = await Lvmd.start(topolvm, lvm);
+  const counts = new Map<string, LvmdRuns>();
+  for (const kind of kinds) {
+    for (const operation of operations) {
+      if (kind === 'thick' && operation === 'snapshot') continue;
+      writeFileSync(log, '');
+      await lvmd.run(kind, operation, `count-lvmd-${kind}`);
+      await lvmd.atRest();
+      const runs = lvmRuns();
+      const reports = runs.filter((line) => line.startsWith('lvm fullreport')).length;
+      counts.set(`${operation} ${kind}`, { waited: runs.length - reports, reports });
+    }
+  }
+  await lvmd.run('thin', 'delete', snapshotOf('count-lvmd-thin'));
+  await lvmd.stop();
+  return counts;
+}
+
+function lvmRuns(): readonly string[] {
+  const noted = readFileSync(log, 'utf8').split('\n');
+  return noted.filter((line) => line.startsWith('lvm '));
 }
 
 async function countNodeCalls(driver: Driver, counter: Counter) {
@@ -62,8 +98,7 @@ class Counter {
     await work();
     await this.#driver.atRest();
     const runs = runsBetween(before, await this.#driver.runs());
-    const noted = readFileSync(log, 'utf8').split('\n');
-    const seen = noted.filter((line) => line.startsWith('lvm ')).length;
+    const seen = lvmRuns().length;
     if (seen === runs.changes + runs.reads) return runs;
     throw new Error(`the driver tells ${runs.changes} + ${runs.reads} runs of lvm, not ${seen}`);
   }

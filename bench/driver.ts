@@ -15,6 +15,7 @@ import {
 import type { PartialOf } from '../src/csi/service.ts';
 import type { Runs } from './figures.ts';
 import { group, pool } from './peers.ts';
+import { hasChildren, type Memory, memoryOf } from './process.ts';
 
 export const directory = '/run/bench';
 export const stripedGroup = 'stripes';
@@ -81,10 +82,8 @@ export class Driver {
     await ended;
   }
 
-  get memory(): { readonly rssMiB: number; readonly anonMiB: number } {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    const kib = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
-    return { rssMiB: kib('VmRSS') / 1024, anonMiB: kib('RssAnon') / 1024 };
+  get memory(): Memory {
+    return memoryOf(this.#child.pid ?? 0);
   }
 
   /** Hands back the id, which is the volume's name in LVM too. */
@@ -150,7 +149,7 @@ export class Driver {
     let quietMs = 0;
     for (let lastMs = performance.now(); quietMs < quietMsMax; ) {
       await sleep(pollMs);
-      const isBusy = this.#isBusy();
+      const isBusy = hasChildren(this.#child.pid ?? 0);
       const passedMs = performance.now() - lastMs;
       lastMs += passedMs;
       if (isBusy) busyMs += passedMs;
@@ -158,11 +157,6 @@ export class Driver {
       if (quietMs >= 2 * pollMs && (await this.runs()).reads > reads) break;
     }
     return busyMs;
-  }
-
-  #isBusy(): boolean {
-    const pid = this.#child.pid ?? 0;
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() !== '';
   }
 
   async #answers(): Promise<void> {

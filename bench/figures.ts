@@ -1,3 +1,5 @@
+import type { Memory } from './process.ts';
+
 /** What the bench in the guest hands to the one that prints. All times are in milliseconds. */
 
 export const kinds = ['thick', 'thin'] as const;
@@ -24,11 +26,14 @@ export type Runs = {
   readonly programs: Readonly<Record<string, number>>;
 };
 
+/** Runs of lvm that the caller waits for, and those for whoever watches. */
+export type LvmdRuns = { readonly waited: number; readonly reports: number };
+
 export type CountRow = {
   readonly what: string;
   readonly runs: Runs;
-  /** Without the report after it. */
-  readonly lvmdRuns: number;
+  /** None where TopoLVM has no such call. */
+  readonly lvmd?: LvmdRuns;
 };
 
 export type LatencyRow = {
@@ -56,8 +61,8 @@ export type NodeRow = {
 
 export type MemoryRow = {
   readonly existing: number;
-  readonly rssMiB: number;
-  readonly anonMiB: number;
+  readonly quarry: Memory;
+  readonly lvmd: Memory;
 };
 
 export const jobs = ['randread', 'randwrite', 'read', 'write'] as const;

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Driver, stripedGroup } from './driver.ts';
+import { stripedGroup } from './driver.ts';
 import { type FioRow, type Job, jobs } from './figures.ts';
-import { group, lvm } from './peers.ts';
+import type { Parties } from './latency.ts';
+import { group } from './peers.ts';
 
 const runFile = promisify(execFile);
 const volumeBytes = 256 * 1024 ** 2;
@@ -10,7 +11,7 @@ const seconds = 1;
 
 /** The I/O of volumes beside that of a raw disk: nothing of ours stands in its way. */
 export async function measureIo(
-  driver: Driver,
+  { driver, lvmd }: Parties,
   rawDisk: string,
   rounds: number,
 ): Promise<readonly FioRow[]> {
@@ -19,13 +20,13 @@ export async function measureIo(
     return `/dev/${vg}/${await driver.create(className, `io-${className}`, volumeBytes)}`;
   };
   const lvmdVolume = 'io-lvmd';
-  await lvm(['lvcreate', '-n', lvmdVolume, '-L', `${volumeBytes}b`, '-W', 'y', '-y', group]);
+  await lvmd.create('thick', lvmdVolume, volumeBytes);
   const targets = [
     { target: 'raw disk', path: rawDisk },
     { target: 'thick', path: await ours('thick') },
     { target: 'striped over two disks', path: await ours('striped') },
     { target: 'thin', path: await ours('thin') },
-    { target: "thick, by lvmd's command", path: `/dev/${group}/${lvmdVolume}` },
+    { target: 'thick, made by lvmd', path: `/dev/${group}/${lvmdVolume}` },
   ].map((one) => ({ ...one, iops: { randread: [], randwrite: [], read: [], write: [] } as Iops }));
   // Blocks that were never written would be read from nowhere, and a thin pool would allocate.
   for (const { path } of targets) await fio(path, ['--name=fill', '--rw=write', '--bs=1M']);

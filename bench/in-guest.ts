@@ -4,17 +4,19 @@ import type { Figures, LatencyRow, LoopRow, MemoryRow, Options } from './figures
 import { measureIo } from './fio.ts';
 import { measureLatency } from './latency.ts';
 import { measureParallel, measureSerial } from './loops.ts';
+import { Lvmd } from './lvmd.ts';
 import { timeNodeCalls } from './node-calls.ts';
 
 /**
  * Runs in a guest that `bench/main.ts` made ready: counts first, then times at each number of
  * existing volumes, then I/O. Tells how far it is on standard error, and the figures at the end.
  */
-const [bundle = '', rawDisk = '', optionsText = '{}'] = process.argv.slice(2);
+const [bundle = '', topolvm = '', rawDisk = '', optionsText = '{}'] = process.argv.slice(2);
 const { rounds, levels, atOnce, fioRounds } = JSON.parse(optionsText) as Options;
 
-const { counts, node: nodeCounts } = await timed('counting runs', () => countRuns(bundle));
+const { counts, node: nodeCounts } = await timed('counting runs', () => countRuns(bundle, topolvm));
 const driver = await Driver.start(bundle);
+const lvmd = await Lvmd.start(topolvm);
 const latencies: LatencyRow[] = [];
 const loops: LoopRow[] = [];
 const memory: MemoryRow[] = [];
@@ -26,7 +28,8 @@ for (const level of levels) {
 }
 await timed(`creates at ${existing} volumes`, () => measureTop(existing));
 const node = await timed('publishing', () => timeNodeCalls(driver, nodeCounts, rounds));
-const fio = await timed('I/O', () => measureIo(driver, rawDisk, fioRounds));
+const fio = await timed('I/O', () => measureIo({ driver, lvmd }, rawDisk, fioRounds));
+await lvmd.stop();
 await driver.stop();
 const figures: Figures = { counts, latencies, loops, node, memory, fio };
 console.log(JSON.stringify(figures));
@@ -39,13 +42,12 @@ async function fillTo(level: number): Promise<void> {
 }
 
 async function measureAt(level: number): Promise<void> {
-  latencies.push(...(await measureLatency(driver, level, rounds)));
-  memory.push({ existing: level, ...driver.memory });
+  latencies.push(...(await measureLatency({ driver, lvmd }, level, rounds)));
+  memory.push({ existing: level, quarry: driver.memory, lvmd: lvmd.memory });
 }
 
 async function measureTogether(level: number): Promise<void> {
-  const lvmdCount = level === 0 ? Math.ceil(atOnce / 10) : 0;
-  loops.push(await measureParallel(driver, level, { count: atOnce, lvmdCount }));
+  loops.push(await measureParallel(driver, level, { count: atOnce, lvmd }));
 }
 
 async function measureTop(level: number): Promise<void> {

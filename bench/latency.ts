@@ -9,32 +9,31 @@ import {
   type Side,
   sides,
 } from './figures.ts';
-import { group, lvm, runPeer, snapshotOf } from './peers.ts';
+import type { Lvmd } from './lvmd.ts';
+import { group, lvm, runBare, snapshotOf } from './peers.ts';
 import { Steps } from './steps.ts';
-
-/** The replay takes longer than the others together: it is done in every third round. */
-const lvmdEvery = 3;
 
 /**
  * Each operation by each side in turn, so that all meet the same noise; who is first changes from
  * round to round.
  */
 export async function measureLatency(
-  driver: Driver,
+  parties: Parties,
   existing: number,
   rounds: number,
 ): Promise<readonly LatencyRow[]> {
   const rows = kinds.flatMap((kind) => operations.map((operation) => newRow(kind, operation)));
   for (let round = 0; round < rounds; round += 1) {
-    const present = sides.filter((side) => side !== 'lvmd' || round % lvmdEvery === 0);
-    const order = present.map((_, index) => present[(index + round) % present.length] ?? 'bare');
+    const order = sides.map((_, index) => sides[(index + round) % sides.length] ?? 'bare');
     for (const kind of kinds) {
       const own = rows.filter((row) => row.kind === kind);
-      await liveOnce(driver, kind, { name: `l${existing}-${kind}-${round}`, order, rows: own });
+      await liveOnce(parties, kind, { name: `l${existing}-${kind}-${round}`, order, rows: own });
     }
   }
   return rows.map((row) => ({ ...row, existing }));
 }
+
+export type Parties = { readonly driver: Driver; readonly lvmd: Lvmd };
 
 type OpenRow = {
   readonly kind: Kind;
@@ -52,14 +51,18 @@ type Life = {
   readonly rows: readonly OpenRow[];
 };
 
-async function liveOnce(driver: Driver, kind: Kind, { name, order, rows }: Life): Promise<void> {
+async function liveOnce(parties: Parties, kind: Kind, life: Life): Promise<void> {
+  const { driver, lvmd } = parties;
+  const { name, order, rows } = life;
   const steps = new Steps(driver, kind, name);
   for (const { operation, ms } of rows) {
     for (const side of order) {
       if (side === 'quarry') ms.quarry.push(await ourTurn(driver, () => steps.run(operation)));
-      else if (side === 'bare' || kind === 'thin' || operation !== 'snapshot') {
-        const volume = `${side}-${name}`;
-        ms[side].push(await clocked(() => runPeer(side, kind, operation, volume)));
+      else if (side === 'bare') {
+        ms.bare.push(await clocked(() => runBare(kind, operation, `bare-${name}`)));
+      } else if (kind === 'thin' || operation !== 'snapshot') {
+        ms.lvmd.push(await clocked(() => lvmd.run(kind, operation, `lvmd-${name}`)));
+        await lvmd.atRest();
       }
     }
     if (operation === 'snapshot') await dropSnapshots(driver, steps, { name, order, kind });

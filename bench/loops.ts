@@ -1,6 +1,7 @@
 import { type Driver, runsBetween } from './driver.ts';
 import { clocked, type LoopRow } from './figures.ts';
-import { group, lvm, runPeer, sizeBytes } from './peers.ts';
+import type { Lvmd } from './lvmd.ts';
+import { group, lvm, runBare, sizeBytes } from './peers.ts';
 
 /** Long enough for the looks that the driver takes between changes. */
 const chunk = 25;
@@ -30,16 +31,16 @@ export async function measureSerial(
   return { what: 'serial', existing, quarry, runs, bare };
 }
 
-type Parallel = { readonly count: number; readonly lvmdCount: number };
+type Parallel = { readonly count: number; readonly lvmd?: Lvmd };
 
 /**
  * So many creates asked for at once, between the halves of as many bare lvcreates one after the
- * other, and fewer replays of lvmd's commands. Each begins with the same volumes: nothing stays.
+ * other, and then as many asked of lvmd at once. Each begins with the same volumes: nothing stays.
  */
 export async function measureParallel(
   driver: Driver,
   existing: number,
-  { count, lvmdCount }: Parallel,
+  { count, lvmd }: Parallel,
 ): Promise<LoopRow> {
   const half = Math.ceil(count / 2);
   const first = await cleared(() => bareCreates(namesOf(`p${existing}`, half)));
@@ -56,12 +57,18 @@ export async function measureParallel(
   );
   const runs = runsBetween(before, await driver.runs());
   const second = await cleared(() => bareCreates(namesOf(`p${existing}`, count - half)));
-  const lvmdMs = await cleared(() => lvmdCreates(namesOf(`r${existing}`, lvmdCount)));
+  const theirs = namesOf(`r${existing}`, count);
+  const lvmdMs =
+    lvmd &&
+    (await cleared(
+      () => lvmdCreates(lvmd, theirs),
+      () => lvmd.atRest(),
+    ));
   return {
     ...{ what: 'parallel', existing, runs },
     quarry: { count, ms: quarryMs, restMs },
     bare: { count, ms: first + second },
-    ...(lvmdCount > 0 ? { lvmd: { count: lvmdCount, ms: lvmdMs } } : {}),
+    ...(lvmdMs === undefined ? {} : { lvmd: { count, ms: lvmdMs } }),
   };
 }
 
@@ -81,12 +88,12 @@ async function cleared(
 
 async function bareCreates(names: readonly string[]): Promise<readonly string[]> {
   const made = names.map((name) => `bare-${name}`);
-  for (const name of made) await runPeer('bare', 'thick', 'create', name);
+  for (const name of made) await runBare('thick', 'create', name);
   return made;
 }
 
-async function lvmdCreates(names: readonly string[]): Promise<readonly string[]> {
-  for (const name of names) await runPeer('lvmd', 'thick', 'create', name);
+async function lvmdCreates(lvmd: Lvmd, names: readonly string[]): Promise<readonly string[]> {
+  await Promise.all(names.map((name) => lvmd.run('thick', 'create', name)));
   return names;
 }
 

@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GiB, type Guest, startLab } from '../lab/index.ts';
+import { ensurePeer } from '../lab/peer/build.ts';
 import { limits } from '../src/base/limits.ts';
 import { bundle } from '../tools/bundle.ts';
 import { stripedGroup } from './driver.ts';
@@ -9,8 +10,8 @@ import { group, pool } from './peers.ts';
 import { showFigures } from './tables.ts';
 
 /**
- * `quarry standalone` in a guest, measured at its CSI socket, beside the bare lvm commands and a
- * replay of the commands of TopoLVM's lvmd.
+ * `quarry standalone` in a guest, measured at its CSI socket, beside the bare lvm commands and
+ * TopoLVM's lvmd, measured at its own socket.
  *
  *   node bench/main.ts [--rounds 6] [--volumes 500]
  */
@@ -31,6 +32,8 @@ const disks = [
   { name: 'stripe1', sizeBytes: 4n * GiB },
   { name: 'stripe2', sizeBytes: 4n * GiB },
 ];
+const topolvm = await ensurePeer('hypertopolvm', (line) => process.stderr.write(`lab: ${line}\n`));
+const topolvmInGuest = '/run/hypertopolvm';
 const startedAtMs = performance.now();
 const lab = await startLab({ guests: [{ name: 'n1', disks }] });
 try {
@@ -40,7 +43,8 @@ try {
   const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(0);
   const kernel = (await guest.sh('uname -r')).trim();
   const lvm = /LVM version:\s+(\S+)/.exec(await guest.sh('lvm version'))?.[1] ?? 'unknown';
-  console.log(`one ${lab.kind} guest, Linux ${kernel}, lvm2 ${lvm}: ${minutes} minutes\n`);
+  const versions = `Linux ${kernel}, lvm2 ${lvm}, TopoLVM ${topolvm.version}`;
+  console.log(`one ${lab.kind} guest, ${versions}: ${minutes} minutes\n`);
   console.log(showFigures(figures, options));
 } finally {
   await lab.stop();
@@ -71,6 +75,8 @@ async function prepare(guest: Guest): Promise<void> {
     // Larger answers overflow the lab's network: reads of 1 MiB would wait for it to send again.
     await guest.sh(`echo 128 >/sys/block/${device}/queue/max_sectors_kb`);
   }
+  await guest.copyIn(topolvm.path, topolvmInGuest);
+  await guest.sh(`chmod 755 ${topolvmInGuest}`);
   await make(group, 'data');
   await make(stripedGroup, 'stripe1', 'stripe2');
   await guest.sh(`lvm lvcreate --yes --type thin-pool --size 8g --name ${pool} ${group}`);
@@ -78,7 +84,7 @@ async function prepare(guest: Guest): Promise<void> {
 
 async function measure(guest: Guest): Promise<Figures> {
   const node = (await guest.sh('ls -d /quarry/node_modules/node-linux-*/bin/node')).trim();
-  const words = [node, '/quarry/bench/in-guest.ts', `/quarry/${bundleName}`];
+  const words = [node, '/quarry/bench/in-guest.ts', `/quarry/${bundleName}`, topolvmInGuest];
   const argv = [...words, await guest.devicePath('raw'), JSON.stringify(options)];
   const onStderr = (chunk: Buffer) => void process.stderr.write(chunk);
   const run = await guest.run(argv, { timeoutMs, onStderr });

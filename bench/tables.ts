@@ -23,7 +23,7 @@ export function showFigures(figures: Figures, options: Options): string {
     section(`Latency in ms, median / p95 of ${options.rounds} rounds`, latencyTable(latencies)),
     section('Creates of thick volumes, ms for each', loopTable(loops)),
     section('Publish and stats of thin volumes, quarry alone', nodeTable(node)),
-    section('Memory of the driver', memoryTable(memory)),
+    section('Memory', memoryTable(memory)),
     section(`I/O by fio, medians of ${options.fioRounds} rounds`, fioTable(fio)),
     section('Aims', showAims(figures)),
   ].join('\n');
@@ -37,14 +37,14 @@ function countTable(rows: readonly CountRow[]): string {
   const head = ['call', 'quarry: changes', 'looks', 'other programs', 'bare lvm', lvmd];
   return table(
     head,
-    rows.map(({ what, runs, lvmdRuns }) => [
+    rows.map(({ what, runs, lvmd: theirs }) => [
       ...[what, String(runs.changes), String(runs.reads), showPrograms(runs), '1'],
-      lvmdRuns === 0 ? '-' : `${lvmdRuns} + 1`,
+      theirs === undefined ? '-' : `${theirs.waited} + ${theirs.reports}`,
     ]),
   );
 }
 
-const lvmd = "lvmd's commands (replayed)";
+const lvmd = "TopoLVM's lvmd";
 
 function showPrograms({ programs }: Runs): string {
   const names = Object.entries(programs).map(([name, count]) =>
@@ -110,9 +110,12 @@ function nodeTable(rows: readonly NodeRow[]): string {
 
 function memoryTable(rows: readonly MemoryRow[]): string {
   return table(
-    ['volumes', 'resident MiB', 'anonymous MiB'],
-    rows.map(({ existing, rssMiB, anonMiB }) => [
-      ...[String(existing), rssMiB.toFixed(0), anonMiB.toFixed(0)],
+    ['volumes', 'quarry: resident MiB', 'anonymous', `${lvmd}: resident MiB`, 'anonymous'],
+    rows.map(({ existing, quarry, lvmd: theirs }) => [
+      String(existing),
+      ...[quarry, theirs].flatMap(({ rssMiB, anonMiB }) => [
+        ...[rssMiB.toFixed(0), anonMiB.toFixed(0)],
+      ]),
     ]),
   );
 }
