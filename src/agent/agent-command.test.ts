@@ -71,12 +71,23 @@ test('USE_LEGACY chooses the group that TopoLVM had before, for everything', () 
 
 /** A process of its own on a host whose lvm knows one group, far from any API server. */
 async function begin(t: TestContext) {
+  const started = await beginStart(t);
+  const { socket } = started;
+  for (let tries = 0; tries < 500 && !existsSync(socket); tries += 1) await sleep(20);
+  assert.ok(existsSync(socket), 'it registers without an API server');
+  return started;
+}
+
+async function beginStart(t: TestContext, lvmFirst = '') {
   const made = await mkdtemp(join(tmpdir(), 'quarry-agent-'));
   t.after(() => rm(made, { recursive: true, force: true }));
   const path = (name: string) => join(made, name);
   await mkdir(path('plugins_registry'));
   await writeFile(path('report'), reportText(hostOf(sampleVg({ name: 'vg' }))));
-  const programs = { lvm: `exec cat ${path('report')}`, dmsetup: 'echo No devices found' };
+  const programs = {
+    lvm: `touch ${path('asked')}\n${lvmFirst}\nexec cat ${path('report')}`,
+    dmsetup: 'echo No devices found',
+  };
   for (const [name, script] of Object.entries(programs)) {
     await writeFile(path(name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
@@ -100,13 +111,19 @@ async function begin(t: TestContext) {
   t.after(() => child.kill('SIGKILL'));
   const ended = once(child, 'exit');
   const socket = path('plugins_registry/topolvm.io-reg.sock');
-  for (let tries = 0; tries < 500 && !existsSync(socket); tries += 1) await sleep(20);
-  assert.ok(existsSync(socket), 'it registers without an API server');
-  return { child, ended, socket, csi: path('csi.sock') };
+  return { child, ended, socket, csi: path('csi.sock'), asked: path('asked') };
 }
 
 test('without the API server it serves, and ends with 0 when it is told to stop', async (t) => {
   const { child, ended, socket, csi } = await begin(t);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(existsSync(socket) || existsSync(csi), false);
+});
+
+test('told to stop while it starts, it ends no command, and with 0', async (t) => {
+  const { child, ended, asked, socket, csi } = await beginStart(t, 'sleep 0.5');
+  for (let tries = 0; tries < 500 && !existsSync(asked); tries += 1) await sleep(20);
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
   assert.equal(existsSync(socket) || existsSync(csi), false);

@@ -4,7 +4,7 @@ import { realHost } from '../host/host.ts';
 import { type Connected, connect } from '../kube/connect.ts';
 import { KubeError } from '../kube/errors.ts';
 import { HttpTransport } from '../kube/transport.ts';
-import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
+import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import { type AgentOptions, startAgent } from './agent.ts';
 import {
   type AgentArguments,
@@ -14,7 +14,6 @@ import {
   checkAgentArguments,
 } from './agent-arguments.ts';
 import { nsenter } from './command.ts';
-import type { Log } from './log.ts';
 
 export type ClusterEnvironment = Environment & { readonly variables: ClusterVariables };
 
@@ -30,7 +29,7 @@ export function runAgent(
 async function serve(
   values: AgentArguments,
   environment: ClusterEnvironment,
-  log: Log,
+  { log, toldToStop }: Run,
 ): Promise<number> {
   checkAgentArguments(values);
   const { connection, namespace } = await connected(values, environment);
@@ -43,7 +42,7 @@ async function serve(
     transport: new HttpTransport(connection.endpoint, connection.credentials),
   }));
   try {
-    await Promise.race([toldToStop(), agent.failed]);
+    await Promise.race([toldToStop, agent.failed]);
   } finally {
     await agent.stop();
   }

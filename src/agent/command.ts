@@ -1,5 +1,4 @@
-import type { Log } from '../process/log.ts';
-import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
+import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import {
   checkArguments,
   type StandaloneArguments,
@@ -29,7 +28,7 @@ export function runStandalone(argv: readonly string[], environment: Environment)
 async function serve(
   values: StandaloneArguments,
   environment: Environment,
-  log: Log,
+  { log, toldToStop }: Run,
 ): Promise<number> {
   checkArguments(values);
   const standalone = await startStandalone(
@@ -46,7 +45,7 @@ async function serve(
     },
     log,
   );
-  await toldToStop();
+  await toldToStop;
   await standalone.stop();
   return exitCodes.stopped;
 }

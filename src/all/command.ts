@@ -5,8 +5,7 @@ import { show } from '../base/show.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
 import { HttpTransport } from '../kube/transport.ts';
-import type { Log } from '../process/log.ts';
-import { exitCodes, runRole, toldToStop } from '../process/role.ts';
+import { exitCodes, type Run, runRole } from '../process/role.ts';
 import { startAll } from './all.ts';
 import { type AllArguments, allArguments, allUsage } from './arguments.ts';
 
@@ -19,7 +18,7 @@ export function runAll(argv: readonly string[], environment: ClusterEnvironment)
 async function serve(
   values: AllArguments,
   environment: ClusterEnvironment,
-  log: Log,
+  { log, toldToStop }: Run,
 ): Promise<number> {
   checkAgentArguments(values);
   checkSockets(values);
@@ -42,7 +41,7 @@ async function serve(
     },
   );
   try {
-    await Promise.race([toldToStop(), all.failed]);
+    await Promise.race([toldToStop, all.failed]);
   } finally {
     await all.stop();
   }

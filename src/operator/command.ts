@@ -3,8 +3,7 @@ import { realClock } from '../host/clock.ts';
 import { type Connected, connect } from '../kube/connect.ts';
 import { KubeError } from '../kube/errors.ts';
 import { HttpTransport } from '../kube/transport.ts';
-import type { Log } from '../process/log.ts';
-import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
+import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import {
   type OperatorArguments,
   type OperatorVariables,
@@ -27,7 +26,7 @@ export function runOperator(
 async function serve(
   values: OperatorArguments,
   environment: OperatorEnvironment,
-  log: Log,
+  { log, toldToStop }: Run,
 ): Promise<number> {
   const { connection, namespace: known } = await connected(values, environment);
   const namespace = values.namespace || known;
@@ -50,7 +49,7 @@ async function serve(
     },
   );
   try {
-    await Promise.race([toldToStop(), operator.failed]);
+    await Promise.race([toldToStop, operator.failed]);
   } finally {
     await operator.stop();
   }

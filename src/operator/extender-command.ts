@@ -4,8 +4,7 @@ import { load } from 'js-yaml';
 import { OperationError } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 import { parseAddress } from '../process/diagnostics.ts';
-import type { Log } from '../process/log.ts';
-import { type Environment, exitCodes, runRole, toldToStop } from '../process/role.ts';
+import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import { Extender } from './extender.ts';
 
 export const extenderUsage = `quarry extender: TopoLVM's scheduler extender
@@ -42,7 +41,7 @@ export function extenderArguments(argv: readonly string[]) {
 async function serve(
   values: ReturnType<typeof extenderArguments>,
   { variables }: ExtenderEnvironment,
-  log: Log,
+  { log, toldToStop }: Run,
 ): Promise<number> {
   const { listen, ...divisors } = await readOptions(values.config);
   const where = values.listen || listen || 'localhost:9251';
@@ -57,7 +56,7 @@ async function serve(
     throw new OperationError('SocketInUse', message, { cause: error });
   });
   log({ level: 'info', message: `kube-scheduler is answered on port ${port}`, port });
-  await toldToStop();
+  await toldToStop;
   await extender.stop();
   return exitCodes.stopped;
 }

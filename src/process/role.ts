@@ -20,12 +20,14 @@ export type Flags = {
   readonly ignored: readonly string[];
 };
 
-/** A process that stays: its flags, and what it does until it is told to stop. */
+export type Run = { readonly log: Log; readonly toldToStop: Promise<void> };
+
+/** A process that stays: its flags, and what it does until it is told to stop, also at its start. */
 export type Role<F extends Flags, E extends Environment> = {
   readonly role: string;
   readonly usage: string;
   readonly read: () => F;
-  readonly serve: (flags: F, environment: E, log: Log) => Promise<number>;
+  readonly serve: (flags: F, environment: E, run: Run) => Promise<number>;
 };
 
 export async function runRole<F extends Flags, E extends Environment>(
@@ -35,7 +37,8 @@ export async function runRole<F extends Flags, E extends Environment>(
   try {
     const values = read();
     if (!values.help && !values.version) {
-      return await work(values, environment, loggedTo(environment, values));
+      const log = loggedTo(environment, values);
+      return await hearing((toldToStop) => work(values, environment, { log, toldToStop }));
     }
     environment.print(values.help ? text : environment.version);
     return exitCodes.stopped;
@@ -64,10 +67,27 @@ function tell(error: OperationError, { warn }: Environment): number {
   return failures[error.code].retry === 'backoff' ? exitCodes.retryLater : exitCodes.failed;
 }
 
-export function toldToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+/** From the first step on: a signal during the start must not end a command of lvm half-way. */
+async function hearing<T>(work: (toldToStop: Promise<void>) => Promise<T>): Promise<T> {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  let stop = () => {};
+  const toldToStop = new Promise<void>((resolve) => {
+    stop = resolve;
   });
+  const deaf = () => {
+    for (const signal of signals) process.off(signal, heard);
+  };
+  /** Whoever does not want to wait tells it twice. */
+  const heard = () => {
+    deaf();
+    stop();
+  };
+  for (const signal of signals) process.on(signal, heard);
+  try {
+    return await work(toldToStop);
+  } finally {
+    deaf();
+  }
 }
 
 /** One line of JSON for each event; sizes that no number can hold are written as text. */
