@@ -15,7 +15,7 @@ export type ApiRequest = {
 
 export type ApiResponse = { readonly status: number; readonly text: string };
 
-/** Speaks to the API server with one client certificate, in this process. */
+/** Speaks to the API server as one user, in this process. */
 export type ApiClient = {
   request(path: string, request?: ApiRequest): Promise<ApiResponse>;
   /** The object at a path, or undefined when there is none. Anything else throws. */
@@ -36,10 +36,23 @@ export async function createApiClient(options: {
   const ca = await readFile(`${options.ca}.crt`);
   const cert = await readFile(`${options.client}.crt`);
   const key = await readFile(`${options.client}.key`);
+  return apiClientOf({ gateway, host, port, secrets: { ca, cert, key } });
+}
+
+/** Who has no certificate has a token. */
+export function apiClientOf(options: {
+  readonly gateway: Gateway;
+  readonly host: string;
+  readonly port: number;
+  readonly secrets: { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  readonly token?: string;
+}): ApiClient {
+  const { gateway, host, port, secrets, token } = options;
+  const user = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (path: string, call: ApiRequest = {}): Promise<ApiResponse> => {
     const raw = await gateway.connect(host, port);
-    const socket = tlsConnect({ socket: raw, ca, cert, key, servername: 'kubernetes' });
-    return send(socket, path, call);
+    const socket = tlsConnect({ socket: raw, ...secrets, servername: 'kubernetes' });
+    return send(socket, path, call, user);
   };
   return {
     request,
@@ -52,7 +65,12 @@ export async function createApiClient(options: {
   };
 }
 
-function send(socket: Duplex, path: string, call: ApiRequest): Promise<ApiResponse> {
+function send(
+  socket: Duplex,
+  path: string,
+  call: ApiRequest,
+  user: Readonly<Record<string, string>>,
+): Promise<ApiResponse> {
   const { method = 'GET', body, contentType = 'application/json' } = call;
   const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
   return new Promise((resolve, reject) => {
@@ -66,6 +84,7 @@ function send(socket: Duplex, path: string, call: ApiRequest): Promise<ApiRespon
       headers: {
         host: 'kubernetes',
         connection: 'close',
+        ...user,
         ...(body === undefined ? {} : { 'content-type': contentType }),
       },
       createConnection: () => socket,

@@ -19,6 +19,7 @@ export type { ApiClient, ApiRequest, ApiResponse } from './api-client.ts';
 export { type Cluster, type ClusterSpec, type NodeSpec, startCluster } from './cluster.ts';
 export type { ExtraFlags, Server, ServerName } from './control-plane.ts';
 export type { Gateway } from './gateway.ts';
+export { apiOfAccount, kubeconfigOfAccount, type ServiceAccount } from './identity.ts';
 export { busyboxImage, type ImageSpec, imageArchive, pauseImage } from './images.ts';
 export type { KubectlOptions } from './kubectl.ts';
 export { type Condition, conditionOf, type NodeObject, type PodObject } from './objects.ts';

@@ -1,14 +1,12 @@
 import { closeSync, openSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import type { Cluster } from '../cluster/index.ts';
+import { type Cluster, kubeconfigOfAccount } from '../cluster/index.ts';
 import { ended, spawnOwned } from '../host/owned.ts';
 import type { SnapshotParts } from './build.ts';
 
-const account = 'snapshot-controller';
 const namespace = 'kube-system';
-const tokenLifetime = '24h';
 
 type Access = {
   readonly kind: string;
@@ -32,7 +30,10 @@ export class SnapshotController {
 
   static async start(cluster: Cluster, parts: SnapshotParts): Promise<SnapshotController> {
     await cluster.apply(await accessOf(parts));
-    const kubeconfig = await writeKubeconfig(cluster);
+    const kubeconfig = await kubeconfigOfAccount(cluster, {
+      namespace,
+      name: 'snapshot-controller',
+    });
     const argv = cluster.lab.namespace.enter([
       parts.program,
       `--kubeconfig=${kubeconfig}`,
@@ -84,14 +85,4 @@ async function accessOf({ access }: SnapshotParts): Promise<readonly object[]> {
         ? {}
         : { subjects: one.subjects.map((subject) => ({ namespace, ...subject })) }),
     }));
-}
-
-async function writeKubeconfig(cluster: Cluster): Promise<string> {
-  const words = ['create', 'token', account, `--namespace=${namespace}`];
-  const token = (await cluster.kubectl([...words, `--duration=${tokenLifetime}`])).trim();
-  const config = JSON.parse(await readFile(cluster.kubeconfig, 'utf8')) as object;
-  const path = join(dirname(cluster.kubeconfig), 'snapshot-controller.kubeconfig');
-  const users = [{ name: 'lab', user: { token } }];
-  await writeFile(path, JSON.stringify({ ...config, users }), { mode: 0o600 });
-  return path;
 }
