@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { leaderOf, ourPods, settled, untilCalm } from './calm.ts';
+import { KeptPod, nodeIsGone, untilTold } from './kept-pod.ts';
+import { E2eStage } from './stage.ts';
+
+describe('nodes, installations and leaders come and go', { timeout: 3_000_000 }, () => {
+  let stage: E2eStage;
+
+  before(async () => {
+    stage = await E2eStage.open();
+  });
+
+  afterEach(async () => {
+    await stage.audit();
+  });
+
+  after(async () => {
+    await stage?.close();
+  });
+
+  test('a leader that is told to go hands its lease over, and volumes are made meanwhile', async (t) => {
+    await settled(stage);
+    const leader = await leaderOf(stage);
+    const kept = new KeptPod(stage, 'n1', ['handed', 'handed-2', 'handed-3']);
+    const made = kept.make();
+    const gap = await handOver(stage, leader);
+    await made;
+    t.diagnostic(`the lease was without a holder for ${gap} ms`);
+    // Who waits for a lease to run out waits for 15 seconds after its last renewal.
+    assert.ok(gap < 15_000, `the lease was not given back: ${gap} ms`);
+    await settled(stage);
+    assert.equal(await leadersByTheirWord(stage), 1);
+    const restart = ['rollout', 'restart', 'deployment', 'lvms-operator'];
+    await stage.cluster.kubectl([...restart, '--namespace=quarry-system']);
+    await kept.holds(1);
+    await kept.remove();
+    await settled(stage);
+    assert.equal(await leadersByTheirWord(stage), 1);
+  });
+
+  test('a Node that is deleted by mistake takes nothing with it', async () => {
+    await settled(stage);
+    const kept = new KeptPod(stage, 'n2', ['mistake', 'mistake-2']);
+    await kept.make();
+    const [record] = await Promise.all([kept.recordOf('mistake'), kept.isUntouched()]);
+    await stage.cluster.kubectl(['delete', 'node', 'n2', '--wait=false']);
+    await nodeIsGone(stage, 'n2');
+    await untilTold(stage, 'VolumesLeftBehind', record);
+    await podIsGone(stage, kept.name);
+    await kept.isUntouched();
+    await stage.cluster.stopKubelet('n2');
+    stage.cluster.startKubelet('n2');
+    await settled(stage);
+    await stage.isServing();
+    await kept.start();
+    await kept.holds(1);
+    await kept.isUntouched();
+    await kept.remove();
+  });
+});
+
+type Lease = {
+  readonly spec: {
+    readonly holderIdentity?: string;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+  };
+};
+
+/** Deletes the leader, in order, and tells how long after its last word another one led. */
+async function handOver(stage: E2eStage, leader: string): Promise<number> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/quarry-system/leases/1136b8a6.topolvm.io';
+  const words = ['delete', 'pod', leader, '--namespace=quarry-system', '--wait=false'];
+  const before = await stage.cluster.api.get<Lease>(path);
+  let lastMs = Date.parse(before?.spec.renewTime ?? '');
+  let takenMs = 0;
+  await stage.cluster.kubectl(words);
+  await untilCalm(stage, 'another one leads', async () => {
+    const { spec } = (await stage.cluster.api.get<Lease>(path)) ?? { spec: {} };
+    const [holder = ''] = (spec.holderIdentity ?? '').split('_');
+    if (holder === leader) lastMs = Date.parse(spec.renewTime ?? '');
+    if (holder === leader || holder === '') return false;
+    takenMs = Date.parse(spec.acquireTime ?? '');
+    return true;
+  });
+  return takenMs - lastMs;
+}
+
+/** How many operators say of themselves that they lead. */
+async function leadersByTheirWord(stage: E2eStage): Promise<number> {
+  const pods = (await ourPods(stage)).filter(({ metadata }) =>
+    metadata.name.startsWith('lvms-operator-'),
+  );
+  const said = await Promise.all(
+    pods.map(({ metadata }) =>
+      stage.cluster.kubectl([
+        ...['get', '--raw'],
+        `/api/v1/namespaces/quarry-system/pods/${metadata.name}:8080/proxy/metrics`,
+      ]),
+    ),
+  );
+  return said.filter((text) => /^quarry_leader 1$/m.test(text)).length;
+}
+
+/** Pods of a Node that is gone are collected by Kubernetes, or by whoever is in a hurry. */
+async function podIsGone(stage: E2eStage, name: string): Promise<void> {
+  const words = ['delete', 'pod', name, '--force', '--grace-period=0', '--ignore-not-found'];
+  await stage.cluster.kubectl(words);
+}
