@@ -82,6 +82,7 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
       // What one side has shown is worth telling when another fails.
       try {
         found.push(await measure(side, bench));
+        tell(`${side.name} is done:\n\n${showKube(found)}\n`);
       } catch (error) {
         console.error(error);
         process.exitCode = 1;
