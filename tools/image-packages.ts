@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -77,13 +77,15 @@ export async function nodeOf(architecture: Architecture): Promise<{
   const { version, integrity } = pinned;
   const file = join(await cacheDirectory(), 'image', `${name}-${version}.tgz`);
   if (!isThere(file)) {
-    const folder = join(tmpdir(), `quarry-npm-${process.pid}-${architecture}`);
-    mkdirSync(folder, { recursive: true });
-    // Not silent: without its log npm fails and does not say why.
-    const pack = ['npm', 'pack', '--loglevel=error', `${name}@${version}`];
-    await runCommand(pack, { cwd: folder });
-    keep(file, readFileSync(join(folder, `${name}-${version}.tgz`)));
-    rmSync(folder, { recursive: true });
+    const folder = mkdtempSync(join(tmpdir(), 'quarry-npm-'));
+    try {
+      // Not silent: without its log npm fails and does not say why.
+      const pack = ['npm', 'pack', '--loglevel=error', `${name}@${version}`];
+      await runCommand(pack, { cwd: folder });
+      keep(file, readFileSync(join(folder, `${name}-${version}.tgz`)));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   }
   const data = readFileSync(file);
   const found = `sha512-${createHash('sha512').update(data).digest('base64')}`;
