@@ -45,7 +45,8 @@ async function keyOf(scratch: string): Promise<string> {
 }
 
 async function keep(place: string, scratch: string): Promise<void> {
-  const { files, release } = await buildImage(repository);
+  const machine = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const { files, release } = await buildImage(repository, [machine]);
   const name = `${repository}:${release.version}`;
   const entries = [...files].map(([path, data]): TarEntry => {
     return { kind: 'file', path, data: path === 'index.json' ? withName(data, name) : data };
