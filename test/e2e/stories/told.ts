@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { MiB } from '../../../lab/index.ts';
+import { lookAtNode } from '../audit/look.ts';
+import { bytesOf } from '../quantity.ts';
+import type { E2eStage } from '../stage.ts';
+import type { Stories } from './story.ts';
+
+/** What a person and his tools are told. */
+export const toldStories: Stories = {
+  'a claim that cannot be made says why, and what to do': async (stage) => {
+    const classes = { huge: 'thick', unknown: 'hdd', shared: 'thick' };
+    for (const [name, deviceClass] of Object.entries(classes)) {
+      await stage.storageClass(`told-${name}`, { deviceClass, isImmediate: true });
+    }
+    const parameters = { fsType: 'zfs' };
+    await stage.storageClass('told-zfs', { deviceClass: 'thick', isImmediate: true, parameters });
+    await stage.claim('told-huge', { className: 'told-huge', size: '900Gi' });
+    await stage.claim('told-unknown', { className: 'told-unknown' });
+    await stage.claim('told-shared', { className: 'told-shared', accessMode: 'ReadWriteMany' });
+    await stage.claim('told-zfs', { className: 'told-zfs' });
+    await stage.tells('told-huge', /ProvisioningFailed.*InsufficientCapacity: .*900 GiB.*Remedy: /);
+    await stage.tells('told-unknown', /UnknownDeviceClass: .*\bhdd\b.*Remedy: Use a device class/);
+    await stage.tells(
+      'told-shared',
+      /AccessUnsupported: .*ReadWriteMany\. Remedy: .*ReadWriteOnce/,
+    );
+    await stage.tells('told-zfs', /UnknownFileSystem: .*"zfs".*Remedy: Use ext4, xfs or btrfs/);
+    const names = ['told-huge', 'told-unknown', 'told-shared', 'told-zfs'];
+    await stage.remove('pvc', ...names);
+    await stage.remove('storageclass', ...names);
+  },
+
+  'a LogicalVolume says its size, and says it again': async (stage) => {
+    await stage.claim('sized', { className: 'thick', size: '100000k' });
+    await stage.pod('sized', ['sized']);
+    const { spec } = await stage.boundClaim('sized');
+    const object = ['logicalvolume', spec.volumeName ?? ''];
+    const size = async (field: string) => {
+      const words = ['get', ...object, `--output=jsonpath={.${field}}`];
+      return bytesOf((await stage.cluster.kubectl(words)) || '0');
+    };
+    // 100,000,000 bytes: in blocks of 4096 bytes for TopoLVM, in extents for LVM.
+    assert.equal(await size('spec.size'), 100_003_840n);
+    assert.equal(await size('status.currentSize'), 96n * MiB);
+    const words = ['patch', ...object, '--subresource=status', '--type=merge'];
+    await stage.cluster.kubectl([...words, '--patch={"status":{"currentSize":null}}']);
+    const isBack = async () => (await size('status.currentSize')) === 96n * MiB;
+    await stage.until('the size is there again', isBack);
+    await stage.remove('pod', 'sized');
+    await stage.remove('pvc', 'sized');
+  },
+
+  'kubelet tells what a volume has': async (stage) => {
+    await stage.claim('measured', { className: 'thick', size: '64Mi' });
+    await stage.pod('measured', ['measured']);
+    const path = `/api/v1/nodes/${await stage.nodeOf('measured')}/proxy/stats/summary`;
+    const told = async () => {
+      const { status, text } = await stage.cluster.api.request(path);
+      if (status !== 200) return false;
+      const { pods } = JSON.parse(text) as Summary;
+      const volume = pods.flatMap((pod) => pod.volume ?? []).find(isMeasured);
+      return (volume?.capacityBytes ?? 0) > 40 * 1024 * 1024;
+    };
+    await stage.until('the statistics have it', told, 240_000);
+    await stage.remove('pod', 'measured');
+    await stage.remove('pvc', 'measured');
+  },
+};
+
+/** Alone: what LVM says must not change between two questions. */
+export const metricsStories: Stories = {
+  'metrics say what LVM says, and who leads': async (stage) => {
+    await stage.claim('counted', { className: 'thick', size: '64Mi' });
+    await stage.pod('counted', ['counted']);
+    for (const guest of stage.cluster.nodes) {
+      await stage.until(`the room on ${guest.name} is told`, async () => {
+        const { pvs } = await lookAtNode(guest);
+        const freeBytes = pvs
+          .filter(({ group }) => group === 'data')
+          .reduce((total, pv) => total + pv.freeBytes, 0n);
+        const text = await metricsOf(stage, 'node', guest.name);
+        const name = 'topolvm_volumegroup_available_bytes';
+        return metricIn(text, { name, deviceClass: 'thick', node: guest.name }) === freeBytes;
+      });
+    }
+    const operators = await Promise.all(
+      stage.cluster.nodes.map(({ name }) => metricsOf(stage, 'controller', name)),
+    );
+    const leaders = operators.filter((text) => /^quarry_leader 1$/m.test(text));
+    assert.equal(leaders.length, 1);
+    await stage.remove('pod', 'counted');
+    await stage.remove('pvc', 'counted');
+  },
+};
+
+type VolumeStats = {
+  readonly capacityBytes?: number;
+  readonly pvcRef?: { readonly name: string };
+};
+type Summary = { readonly pods: readonly { readonly volume?: readonly VolumeStats[] }[] };
+
+function isMeasured({ pvcRef }: VolumeStats): boolean {
+  return pvcRef?.name === 'measured';
+}
+
+/** Of our pod on a node, through the API server. */
+async function metricsOf(stage: E2eStage, component: string, node: string): Promise<string> {
+  const pod = await stage.cluster.kubectl([
+    ...['get', 'pods', '--namespace=quarry-system', `--field-selector=spec.nodeName=${node}`],
+    `--selector=app.kubernetes.io/component=${component}`,
+    '--output=jsonpath={.items[*].metadata.name}',
+  ]);
+  const path = `/api/v1/namespaces/quarry-system/pods/${pod}:8080/proxy/metrics`;
+  return (await stage.cluster.api.request(path)).text;
+}
+
+type Metric = { readonly name: string; readonly deviceClass: string; readonly node: string };
+
+function metricIn(text: string, { name, deviceClass, node }: Metric): bigint | undefined {
+  const line = text
+    .split('\n')
+    .filter((one) => one.startsWith(`${name}{`))
+    .find((one) => one.includes(`"${deviceClass}"`) && one.includes(`"${node}"`));
+  return line === undefined ? undefined : BigInt(line.split(' ').at(-1) ?? '');
+}
