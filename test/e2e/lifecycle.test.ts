@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { leaderOf, ourPods, settled, untilCalm } from './calm.ts';
-import { KeptPod, nodeIsGone, untilTold } from './kept-pod.ts';
+import { KeptPod, nodeIsGone, recordNamed, untilTold } from './kept-pod.ts';
 import { E2eStage } from './stage.ts';
 
 describe('nodes, installations and leaders come and go', { timeout: 3_000_000 }, () => {
@@ -57,6 +57,46 @@ describe('nodes, installations and leaders come and go', { timeout: 3_000_000 },
     await kept.holds(1);
     await kept.isUntouched();
     await kept.remove();
+  });
+
+  test('volumes of a node that is lost are kept until somebody gives them up', async () => {
+    await settled(stage);
+    const kept = new KeptPod(stage, 'n2', ['lost', 'lost-waits', 'lost-given-up']);
+    await kept.make();
+    const [waits, givenUp] = await Promise.all([
+      kept.recordOf('lost-waits'),
+      kept.recordOf('lost-given-up'),
+    ]);
+    const uid = (await recordNamed(stage, givenUp))?.metadata.uid ?? '';
+    await stage.cluster.node('n2').cutPower({ loseUnflushed: true });
+    await stage.cluster.kubectl(['delete', 'node', 'n2', '--wait=false']);
+    await nodeIsGone(stage, 'n2');
+    await podIsGone(stage, kept.name);
+    await stage.remove('pvc', 'lost-waits');
+    await stage.cluster.kubectl(['annotate', 'logicalvolume', givenUp, 'quarry.io/discard=true']);
+    await untilCalm(stage, 'what was given up is gone', async () => {
+      return (await recordNamed(stage, givenUp)) === undefined;
+    });
+    await untilTold(stage, 'NodeGone', waits);
+    assert.ok(await recordNamed(stage, waits), 'nobody gave it up');
+    assert.equal(
+      (await recordNamed(stage, await kept.recordOf('lost')))?.metadata.deletionTimestamp,
+      undefined,
+    );
+    await stage.remove('pvc', 'lost-given-up');
+    await stage.cluster.startNode('n2', { timeoutMs: 240_000 });
+    await settled(stage);
+    await untilCalm(stage, 'what was deleted meanwhile goes', async () => {
+      return (await recordNamed(stage, waits)) === undefined;
+    });
+    // Its object went without its node, so its data is still there, and an administrator's.
+    const left = await stage.lvs();
+    assert.ok(left.includes(uid), `${uid} is among ${left.join(' ')}`);
+    await stage.cluster.node('n2').sh(`lvm lvremove --yes data/${uid}`);
+    await stage.pod('lost', ['lost'], 'n2');
+    assert.equal(await stage.exec('lost', 'cat /data/lost/mark'), 'lost\n');
+    await stage.remove('pod', 'lost');
+    await stage.remove('pvc', 'lost');
   });
 });
 
