@@ -90,25 +90,6 @@ export const clusterMutants: readonly ClusterMutant[] = [
     'this.#heldUntilMs = sentAtMs + times.renewDeadlineMs;',
     'this.#heldUntilMs = clock.nowMs() + 2 * times.durationMs;',
   ),
-  // Old caches.
-  one(
-    'what changes while it is worked on is not looked at again',
-    'src/kube/queue.ts',
-    'if (this.#again.delete(key)) this.#ready.add(key);',
-    'this.#again.delete(key);',
-  ),
-  one(
-    'a claim stays where figures of yesterday sent it',
-    'src/core/cluster/provisioning.ts',
-    "if (failures[code].grpc !== 'RESOURCE_EXHAUSTED') return false;",
-    'if (0 < 1) return false;',
-  ),
-  one(
-    'what no watch has told of is not there',
-    'src/operator/logical-volumes-objects.ts',
-    'const items = await this.listed(id);',
-    'const items: readonly LogicalVolume[] = [];',
-  ),
   // Lost watches.
   one(
     'a deletion is not told',

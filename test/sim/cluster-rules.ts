@@ -54,8 +54,11 @@ export class ClusterRules {
       this.say(`${pod.name} runs and ${claim} is not mounted`);
       return;
     }
-    const length = Math.min(mib * 1024 ** 2, virtualBytes(lv) / 4);
-    const room = virtualBytes(lv) - length - headBytes;
+    // What a raw volume has grown by is zeroed until somebody is told of it (decision 0017).
+    const told = Number(sizeAt(this.#stage.admin.claim(claim) ?? {}, 'status.capacity.storage'));
+    const size = Math.min(virtualBytes(lv), told);
+    const length = Math.min(mib * 1024 ** 2, size / 4);
+    const room = size - length - headBytes;
     const start = headBytes + Math.floor((at * room) / 4096) * 4096;
     machine.world.write(lv, start, length);
     this.#note(lv);
