@@ -1,8 +1,7 @@
 import { OperationError } from '../base/failures.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
-import { type Connected, connect } from '../kube/connect.ts';
-import { KubeError } from '../kube/errors.ts';
+import { connected } from '../kube/connect.ts';
 import { HttpTransport } from '../kube/transport.ts';
 import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import { type AgentOptions, startAgent } from './agent.ts';
@@ -32,7 +31,7 @@ async function serve(
   { log, toldToStop }: Run,
 ): Promise<number> {
   checkAgentArguments(values);
-  const { connection, namespace } = await connected(values, environment);
+  const { connection, namespace } = await connected(values, environment, realClock);
   const options = agentOptions(values, environment, namespace);
   const { prefix, path } = options;
   const agent = await startAgent(options, log, (lvm) => ({
@@ -47,19 +46,6 @@ async function serve(
     await agent.stop();
   }
   return exitCodes.stopped;
-}
-
-export async function connected(
-  { kubeconfig }: AgentArguments,
-  { variables }: ClusterEnvironment,
-): Promise<Connected> {
-  try {
-    return await connect({ ...variables, kubeconfig, clock: realClock, wall: Date.now });
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const message = `${error.message}; name one with --kubeconfig`;
-    throw new OperationError('InvalidConfiguration', message, { cause: error });
-  }
 }
 
 export function agentOptions(

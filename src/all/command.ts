@@ -1,9 +1,10 @@
 import { checkAgentArguments } from '../agent/agent-arguments.ts';
-import { agentOptions, type ClusterEnvironment, connected } from '../agent/agent-command.ts';
+import { agentOptions, type ClusterEnvironment } from '../agent/agent-command.ts';
 import { OperationError } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
+import { connected } from '../kube/connect.ts';
 import { HttpTransport } from '../kube/transport.ts';
 import { exitCodes, type Run, runRole } from '../process/role.ts';
 import { startAll } from './all.ts';
@@ -22,7 +23,7 @@ async function serve(
 ): Promise<number> {
   checkAgentArguments(values);
   checkSockets(values);
-  const { connection, namespace: known } = await connected(values, environment);
+  const { connection, namespace: known } = await connected(values, environment, realClock);
   const agent = agentOptions(values, environment, known);
   const { prefix, path } = agent;
   const transport = () => new HttpTransport(connection.endpoint, connection.credentials);

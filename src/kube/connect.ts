@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { OperationError } from '../base/failures.ts';
 import type { Connection } from './credentials.ts';
 import { KubeError } from './errors.ts';
 import type { RunProgram } from './exec-credentials.ts';
@@ -36,6 +37,24 @@ export async function connect(options: ConnectOptions): Promise<Connected> {
   }
   const namespace = await ownNamespace(clock).catch(() => undefined);
   return { connection: inCluster({ host, port, clock }), namespace };
+}
+
+type Told = Pick<ConnectOptions, 'kubeconfig'>;
+type Surrounding = { readonly variables: Pick<ConnectOptions, 'serviceHost' | 'servicePort'> };
+
+/** For a process that starts: where no way leads there, it was started with a mistake. */
+export async function connected(
+  { kubeconfig }: Told,
+  { variables }: Surrounding,
+  clock: Clock,
+): Promise<Connected> {
+  try {
+    return await connect({ ...variables, kubeconfig, clock, wall: Date.now });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const message = `${error.message}; name one with --kubeconfig`;
+    throw new OperationError('InvalidConfiguration', message, { cause: error });
+  }
 }
 
 async function withKubeconfig(paths: string, options: ConnectOptions): Promise<Connected> {

@@ -1,7 +1,6 @@
 import { OperationError } from '../base/failures.ts';
 import { realClock } from '../host/clock.ts';
-import { type Connected, connect } from '../kube/connect.ts';
-import { KubeError } from '../kube/errors.ts';
+import { connected } from '../kube/connect.ts';
 import { HttpTransport } from '../kube/transport.ts';
 import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import {
@@ -28,7 +27,7 @@ async function serve(
   environment: OperatorEnvironment,
   { log, toldToStop }: Run,
 ): Promise<number> {
-  const { connection, namespace: known } = await connected(values, environment);
+  const { connection, namespace: known } = await connected(values, environment, realClock);
   const namespace = values.namespace || known;
   if (namespace === undefined || namespace === '') {
     const message = 'it is not known where the leases are: name the namespace with --namespace';
@@ -54,17 +53,4 @@ async function serve(
     await operator.stop();
   }
   return exitCodes.stopped;
-}
-
-async function connected(
-  { kubeconfig }: OperatorArguments,
-  { variables }: OperatorEnvironment,
-): Promise<Connected> {
-  try {
-    return await connect({ ...variables, kubeconfig, clock: realClock, wall: Date.now });
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const message = `${error.message}; name one with --kubeconfig`;
-    throw new OperationError('InvalidConfiguration', message, { cause: error });
-  }
 }
