@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { OldCluster, oldSize } from './topolvm.ts';
+import { runGuide } from './topolvm-guide.ts';
 import { className, groupOf, type OldVolume, oldNamespace } from './topolvm-objects.ts';
 
 /**
- * From TopoLVM to Quarry and back, on a real cluster. TopoLVM's own programs cannot be had from
- * the module proxy, so a stand-in makes exactly what they make: objects, LVs, marks, mounts and
- * files, see topolvm-objects.ts, topolvm.ts and, for kubelet, topolvm-node.ts.
+ * From TopoLVM to Quarry and back, on a real cluster. What only old versions of TopoLVM leave
+ * behind is made by a stand-in: objects, LVs, marks, mounts and files as theirs, see
+ * topolvm-objects.ts, topolvm.ts and, for kubelet, topolvm-node.ts. TopoLVM's own programs do not
+ * run here.
  */
 const volumes: readonly OldVolume[] = [
   { name: 'thick', deviceClass: 'thick' },
@@ -19,7 +19,6 @@ const volumes: readonly OldVolume[] = [
   { name: 'block', deviceClass: 'thick', isBlock: true },
 ];
 const filed = volumes.filter(({ isBlock }) => isBlock !== true).map(({ name }) => name);
-const guide = join(import.meta.dirname, '../../docs/guides/upgrade-from-topolvm.md');
 
 for (const domain of ['topolvm.io', 'topolvm.cybozu.com']) {
   describe(`a cluster of TopoLVM with ${domain}`, { timeout: 1_500_000 }, () => {
@@ -105,24 +104,6 @@ async function picture(old: OldCluster): Promise<object> {
 
 /** Fill levels move by themselves; of the group only its LVs matter here, not how many. */
 const isVolatile = /percent$|^vg_|^lv_count$/;
-
-/** The commands of a section of the guide, as they stand there. */
-async function runGuide(old: OldCluster, heading: string): Promise<void> {
-  const text = await readFile(guide, 'utf8');
-  const section = text.split(`\n${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const blocks = [...section.matchAll(/```sh\n([^`]*)```/g)].map(([, block = '']) => block);
-  const lines = blocks.join('').replaceAll('\\\n', ' ').split('\n');
-  const commands = lines.filter((line) => line.startsWith('kubectl '));
-  assert.ok(commands.length > 0, `${heading} has commands`);
-  for (const command of commands) {
-    const ours = command.replaceAll('topolvm.io', old.domain);
-    const isLegacy = old.domain !== 'topolvm.io';
-    const [, ...words] = ours
-      .replaceAll('deploy/', isLegacy ? 'deploy/legacy/' : 'deploy/')
-      .split(/\s+/);
-    await old.cluster.kubectl(words);
-  }
-}
 
 /** A status that TopoLVM's node service writes is enough for our operator. */
 async function ourOperatorWithAnOldNode(old: OldCluster): Promise<void> {

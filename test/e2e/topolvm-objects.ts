@@ -1,8 +1,8 @@
 import { busyboxImage } from '../../lab/cluster/index.ts';
 
 /**
- * What TopoLVM's programs, its chart and the stock sidecars leave in a cluster, by hand: their
- * sources cannot be had from the module proxy, so nothing of them runs here.
+ * What TopoLVM's programs, its chart and the stock sidecars leave in a cluster, by hand: no single
+ * version leaves all of it.
  */
 export const oldNamespace = 'topolvm-system';
 
