@@ -11,7 +11,10 @@ const module = 'github.com/kubernetes-csi/external-snapshotter/client/v8';
  */
 export async function copySnapshotKinds(directory: string): Promise<void> {
   const cwd = join(projectDirectory, 'lab/snapshots');
-  const said = await runCommand(['go', 'mod', 'download', '-json', module], { cwd });
+  const download = ['go', 'mod', 'download', '-json', module];
+  const said = await runCommand(download, { cwd }).catch((cause: unknown) => {
+    throw new Error('the kinds of snapshots come from a Go module, by Go 1.26 or newer', { cause });
+  });
   const { Dir: source } = JSON.parse(said) as { readonly Dir: string };
   const from = join(source, 'config/crd');
   const names = (await readdir(from)).filter((name) => name.startsWith('snapshot.storage.'));
