@@ -1,6 +1,7 @@
 import type { CsiStorageCapacity } from '../../src/api/objects/storage.ts';
 import { quantile } from '../figures.ts';
 import type { Heard } from './counted.ts';
+import type { FleetNode } from './fleet.ts';
 import { driver } from './objects.ts';
 import { atOnce, pause, type ScaleScene, until } from './scene.ts';
 
@@ -11,31 +12,33 @@ export type WindowFigures = {
   readonly heard: readonly Heard[];
   /** What an agent hears that starts anew. */
   readonly startBytes: readonly number[];
-  /** From the request for a volume until the capacity object of its node is true. */
+  /** From the request for a volume until the capacity object of its node is true: all at once. */
   readonly capacityMs: readonly number[];
+  /** The same, for nodes that change one after the other. */
+  readonly aloneMs: readonly number[];
 };
 
 /** Longer than the Node is written at most: each agent writes it once. */
 const windowMs = 65_000;
 const quietMs = 4_000;
 const restarted = 5;
+const changedAlone = 10;
 const restartMs = 10_000;
 
 export async function watchWindow(scene: ScaleScene): Promise<WindowFigures> {
   await quiet(scene);
   const before = scene.nodes.map(({ heard }) => ({ ...heard }));
   const startedAtMs = performance.now();
-  const capacityMs = await oneVolumeMore(scene);
+  const capacityMs = await oneVolumeMore(scene, scene.nodes, 'more');
   await pause(windowMs - (performance.now() - startedAtMs));
   const heard = scene.nodes.map(({ heard: now }, index) => since(now, before[index]));
   const volumes = scene.volumes.size;
-  return {
-    nodes: scene.nodes.length,
-    volumes,
-    heard,
-    startBytes: await restart(scene),
-    capacityMs,
-  };
+  const aloneMs: number[] = [];
+  for (const node of scene.nodes.slice(-changedAlone)) {
+    aloneMs.push(...(await oneVolumeMore(scene, [node], 'alone')));
+  }
+  const startBytes = await restart(scene);
+  return { nodes: scene.nodes.length, volumes, heard, startBytes, capacityMs, aloneMs };
 }
 
 /** Nobody tells anything of what came before. */
@@ -54,7 +57,11 @@ function since(now: Heard, before: Heard | undefined): Heard {
   };
 }
 
-async function oneVolumeMore(scene: ScaleScene): Promise<readonly number[]> {
+async function oneVolumeMore(
+  scene: ScaleScene,
+  nodes: readonly FleetNode[],
+  what: string,
+): Promise<readonly number[]> {
   const asked = new Map<string, number>();
   const trueMs = new Map<string, number>();
   const known = new Map(
@@ -66,12 +73,12 @@ async function oneVolumeMore(scene: ScaleScene): Promise<readonly number[]> {
     if (fromMs === undefined || trueMs.has(node) || object.capacity === known.get(node)) return;
     trueMs.set(node, performance.now() - fromMs);
   });
-  const round = `more-${scene.nodes.length}`;
-  await atOnce(scene.nodes, async ({ name }) => {
+  const round = `${what}-${scene.nodes.length}`;
+  await atOnce(nodes, async ({ name }) => {
     asked.set(name, performance.now());
     await scene.volume(`${round}-${name}`, name);
   });
-  await until('capacity is true everywhere', () => trueMs.size === scene.nodes.length);
+  await until('capacity is true everywhere', () => trueMs.size === nodes.length);
   leave();
   return [...trueMs.values()];
 }
