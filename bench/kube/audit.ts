@@ -1,6 +1,6 @@
-import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createScratchDirectory, type ScratchDirectory } from '../../lab/host/owned.ts';
 import type { Writes } from './figures.ts';
 
 type Entry = {
@@ -19,22 +19,22 @@ const policy = {
 /** The API server's own book of who wrote what, refused requests included. */
 export class AuditLog {
   readonly flags: readonly string[];
-  readonly #directory: string;
+  readonly #scratch: ScratchDirectory;
   readonly #path: string;
 
-  private constructor(directory: string) {
-    this.#directory = directory;
-    this.#path = join(directory, 'audit.log');
+  private constructor(scratch: ScratchDirectory) {
+    this.#scratch = scratch;
+    this.#path = join(scratch.path, 'audit.log');
     this.flags = [
-      `--audit-policy-file=${join(directory, 'policy.json')}`,
+      `--audit-policy-file=${join(scratch.path, 'policy.json')}`,
       `--audit-log-path=${this.#path}`,
     ];
   }
 
   static async create(): Promise<AuditLog> {
-    const directory = await mkdtemp(join(tmpdir(), 'quarry-audit-'));
-    await writeFile(join(directory, 'policy.json'), JSON.stringify(policy));
-    return new AuditLog(directory);
+    const scratch = await createScratchDirectory('quarry-audit-');
+    await writeFile(join(scratch.path, 'policy.json'), JSON.stringify(policy));
+    return new AuditLog(scratch);
   }
 
   /** Marks a moment. */
@@ -60,6 +60,6 @@ export class AuditLog {
   }
 
   async remove(): Promise<void> {
-    await rm(this.#directory, { recursive: true, force: true });
+    await this.#scratch.remove();
   }
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ended, spawnOwned } from '../../lab/host/owned.ts';
+import { createScratchDirectory, ended, spawnOwned } from '../../lab/host/owned.ts';
 import { FakeServer } from '../../test/kube/fake-server.ts';
 import { startPlane } from '../../test/kube/real/plane.ts';
 import { kubeconfigFor } from '../../test/kube/scene.ts';
@@ -30,12 +29,12 @@ type Server = {
   stop(): Promise<void>;
 };
 
-const directory = await mkdtemp(join(tmpdir(), 'quarry-scale-'));
+const scratch = await createScratchDirectory('quarry-scale-');
 const server = values.fake ? await fakeServer() : await realServer();
 try {
-  const file = join(directory, 'quarry.cjs');
+  const file = join(scratch.path, 'quarry.cjs');
   await bundle(file);
-  const kubeconfig = join(directory, 'kubeconfig');
+  const kubeconfig = join(scratch.path, 'kubeconfig');
   await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });
   const program = join(import.meta.dirname, 'inside.ts');
   const words = [process.execPath, program, kubeconfig, file, values.nodes, values.volumes];
@@ -44,7 +43,7 @@ try {
   process.exitCode = child.exitCode ?? 1;
 } finally {
   await server.stop();
-  await rm(directory, { recursive: true, force: true });
+  await scratch.remove();
 }
 
 async function realServer(): Promise<Server> {
