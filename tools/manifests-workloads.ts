@@ -184,7 +184,12 @@ function environment({ useLegacy }: Settings) {
 const probes = {
   // At a start commands of an earlier life are waited for.
   startupProbe: { ...probe('/healthz'), periodSeconds: 2, failureThreshold: graceSeconds },
-  livenessProbe: { ...probe('/healthz'), periodSeconds: 20, timeoutSeconds: 5 },
+  // A busy node makes it slow, and a new start slower: only what is stuck for minutes is ended.
+  livenessProbe: {
+    ...probe('/healthz'),
+    ...{ periodSeconds: 20, timeoutSeconds: 15 },
+    failureThreshold: 6,
+  },
   readinessProbe: { ...probe('/readyz'), periodSeconds: 10, timeoutSeconds: 5 },
 };
 
