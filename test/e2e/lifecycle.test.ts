@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultSettings, manifests } from '../../tools/manifests-objects.ts';
 import { leaderOf, ourPods, settled, untilCalm } from './calm.ts';
 import { KeptPod, nodeIsGone, recordNamed, untilTold } from './kept-pod.ts';
 import { E2eStage } from './stage.ts';
@@ -98,6 +100,44 @@ describe('nodes, installations and leaders come and go', { timeout: 3_000_000 },
     await stage.remove('pod', 'lost');
     await stage.remove('pvc', 'lost');
   });
+
+  test('an uninstallation leaves volumes alone, and the next installation finds them', async (t) => {
+    await settled(stage);
+    const used = new KeptPod(stage, 'n1', ['used', 'used-2']);
+    const idle = new KeptPod(stage, 'n2', ['idle', 'idle-2']);
+    await Promise.all([used.make(), idle.make()]);
+    const gone = await idle.recordOf('idle-2');
+    await stage.remove('pod', idle.name);
+    const installed = await installedObjects(stage);
+    await stage.timed('uninstalled', () => uninstall(stage, installed));
+    await used.write();
+    await used.holds(2);
+    await Promise.all([used.isUntouched(), idle.isUntouched()]);
+    await stage.remove('pvc', 'idle-2');
+    await sleep(5_000);
+    await used.isUntouched();
+    assert.ok(await recordNamed(stage, gone), 'nobody is there to remove it');
+    await stage.timed('installed again', async () => {
+      await stage.cluster.apply(installed);
+      await stage.isServing();
+    });
+    await settled(stage);
+    await used.holds(2);
+    await stage.claim('used', { className: 'thick', size: '64Mi' });
+    await untilCalm(stage, 'a volume of the first installation grows', async () => {
+      const [, line = ''] = (await stage.exec('used', 'df -P -m /data/used')).split('\n');
+      return Number(line.split(/\s+/)[1]) > 45;
+    });
+    await stage.pod('idle', ['idle'], 'n2');
+    assert.equal(await stage.exec('idle', 'cat /data/idle/mark'), 'idle\n');
+    await untilCalm(stage, 'what was deleted meanwhile goes', async () => {
+      return (await recordNamed(stage, gone)) === undefined;
+    });
+    await used.remove();
+    await stage.remove('pod', 'idle');
+    await stage.remove('pvc', 'idle');
+    for (const line of stage.timings.splice(0)) t.diagnostic(line);
+  });
 });
 
 type Lease = {
@@ -147,4 +187,21 @@ async function leadersByTheirWord(stage: E2eStage): Promise<number> {
 async function podIsGone(stage: E2eStage, name: string): Promise<void> {
   const words = ['delete', 'pod', name, '--force', '--grace-period=0', '--ignore-not-found'];
   await stage.cluster.kubectl(words);
+}
+
+/** What `deploy/quarry.yaml` has, with the image that runs here. */
+async function installedObjects(stage: E2eStage): Promise<readonly object[]> {
+  const image = await stage.cluster.kubectl([
+    ...['get', 'daemonset', 'vg-manager', '--namespace=quarry-system'],
+    '--output=jsonpath={.spec.template.spec.containers[0].image}',
+  ]);
+  const release = { version: '', image: { repository: '', tag: '', digest: '' } };
+  const { namespace, driver, operator, agent } = manifests({ ...defaultSettings(release), image });
+  return [...namespace, ...driver, ...operator, ...agent];
+}
+
+async function uninstall(stage: E2eStage, objects: readonly object[]): Promise<void> {
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  const stdin = JSON.stringify(list);
+  await stage.cluster.kubectl(['delete', '--filename=-', '--timeout=240s'], { stdin });
 }
