@@ -7,8 +7,8 @@ import { className, groupOf, type OldVolume, oldNamespace } from './topolvm-obje
 /**
  * From TopoLVM to Quarry and back, on a real cluster. What only old versions of TopoLVM leave
  * behind is made by a stand-in: objects, LVs, marks, mounts and files as theirs, see
- * topolvm-objects.ts, topolvm.ts and, for kubelet, topolvm-node.ts. TopoLVM's own programs do not
- * run here.
+ * topolvm-objects.ts, topolvm.ts and, for kubelet, topolvm-node.ts. TopoLVM's own programs have a
+ * story in adoption-real.test.ts.
  */
 const volumes: readonly OldVolume[] = [
   { name: 'thick', deviceClass: 'thick' },
@@ -26,7 +26,7 @@ for (const domain of ['topolvm.io', 'topolvm.cybozu.com']) {
     let seen: object = {};
 
     before(async () => {
-      old = await OldCluster.open(domain);
+      old = await OldCluster.open(domain, 'by hand');
       for (const volume of volumes) await old.makeVolume(volume);
       await old.pod('old', filed, ['block']);
       const words = filed.map((name) => `echo ${name} > /data/${name}/word`);

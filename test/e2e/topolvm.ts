@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { lvmdFile as bareLvmdFile } from '../../bench/kube/side.ts';
 import { busyboxImage, type Cluster, startCluster, waitUntil } from '../../lab/cluster/index.ts';
 import { GiB, type Guest } from '../../lab/index.ts';
 import { buildInstallation, byName, type Installation } from './image.ts';
@@ -54,7 +55,8 @@ export class OldCluster {
     this.manifests = manifests;
   }
 
-  static async open(domain: string): Promise<OldCluster> {
+  /** With what programs of TopoLVM leave, by hand; or bare, for its own programs. */
+  static async open(domain: string, prepare: 'by hand' | 'bare'): Promise<OldCluster> {
     const useLegacy = domain === 'topolvm.io' ? '' : 'true';
     const settings = { domain, useLegacy, namespace: oldNamespace };
     const { archive, manifests } = await buildInstallation(settings);
@@ -64,7 +66,7 @@ export class OldCluster {
     await rm(dirname(archive), { recursive: true });
     const old = new OldCluster(domain, cluster, manifests);
     try {
-      await old.#prepare();
+      await (prepare === 'bare' ? old.#prepareBare() : old.#prepare());
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -104,6 +106,17 @@ export class OldCluster {
       `logicalvolumes.${domain}`,
     ]);
     await this.startDriver();
+  }
+
+  async #prepareBare(): Promise<void> {
+    const { domain } = this;
+    const device = await this.node.devicePath('a');
+    await this.node.sh(
+      `lvm vgcreate --yes topolvm ${device}
+      mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml`,
+      { stdin: bareLvmdFile('topolvm') },
+    );
+    await this.create([oldDefinition(domain), oldDriver(domain), ...oldClasses(domain)]);
   }
 
   /** TopoLVM's node service registers itself. */

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { buildTopolvm, topolvmSide } from '../../bench/kube/topolvm.ts';
+import { OldCluster, oldSize } from './topolvm.ts';
+import { runGuide } from './topolvm-guide.ts';
+import { className, oldNamespace } from './topolvm-objects.ts';
+
+/** TopoLVM's own programs, with the stock provisioner and resizer, before us and after us. */
+describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
+  let old: OldCluster;
+  let side: ReturnType<typeof topolvmSide>;
+
+  before(async () => {
+    await buildTopolvm((line) => process.stderr.write(`lab: ${line}\n`));
+    old = await OldCluster.open('topolvm.io', 'bare');
+    side = topolvmSide(old.cluster);
+    await side.install();
+    await old.claim('theirs', className('thick'));
+    await old.pod('theirs', ['theirs']);
+    await old.exec('theirs', 'echo theirs > /data/theirs/word && sync');
+  });
+
+  after(async () => {
+    await old?.cluster.stop();
+  });
+
+  test('stay mounted while we take over, and grow', async () => {
+    const seen = await picture(old);
+    await side.uninstall();
+    await old.cluster.kubectl(['delete', 'clusterrolebinding', oldNamespace]);
+    await old.install('crds', 'driver', 'operator', 'agent', 'policy');
+    await old.until('the node has our driver', () => old.hasDriver());
+    await old.until('the object is adopted', async () => {
+      const objects = await old.logicalVolumes();
+      return objects.every(({ metadata }) => metadata.labels?.['topolvm.io/node'] === 'n1');
+    });
+    assert.deepEqual(await picture(old), seen);
+    await grow(old, 'theirs', '96Mi');
+    assert.equal(await old.exec('theirs', 'cat /data/theirs/word'), 'theirs\n');
+  });
+
+  test('stand beside one of ours', async () => {
+    await old.claim('ours', className('thick'));
+    await old.pod('ours', ['ours']);
+    await old.exec('ours', 'echo ours > /data/ours/word && sync');
+    assert.equal((await old.lvs()).length, 2);
+  });
+
+  test('are served by TopoLVM again, and ours too: mounted, grown and deleted', async () => {
+    await runGuide(old, '## Back to TopoLVM');
+    await side.install();
+    await old.remove('pod', 'theirs', 'ours');
+    await old.pod('both', ['theirs', 'ours']);
+    const words = await old.exec('both', 'cat /data/theirs/word /data/ours/word');
+    assert.equal(words, 'theirs\nours\n');
+    await grow(old, 'ours', '128Mi');
+    await grow(old, 'theirs', '128Mi');
+    await old.remove('pod', 'both');
+    await old.remove('pvc', 'theirs', 'ours');
+    await old.until('nothing is left', async () => {
+      return (await old.lvs()).length === 0 && (await old.logicalVolumes()).length === 0;
+    });
+    await side.uninstall();
+  });
+});
+
+async function grow(old: OldCluster, name: string, size: string): Promise<void> {
+  assert.notEqual(size, oldSize);
+  const path = `/api/v1/namespaces/default/persistentvolumeclaims/${name}`;
+  await old.merge(path, { spec: { resources: { requests: { storage: size } } } });
+  type Claim = { readonly status: { readonly capacity: { readonly storage: string } } };
+  await old.until(`${name} has grown to ${size}`, async () => {
+    return (await old.must<Claim>(path)).status.capacity.storage === size;
+  });
+}
+
+/** What must not change while one goes and the other comes. */
+async function picture(old: OldCluster): Promise<object> {
+  const mounts = await old.node.sh("grep 'kubernetes.io~csi' /proc/self/mountinfo");
+  const words = ['get', 'pod', 'theirs', '--output=jsonpath={.status.containerStatuses}'];
+  const lvs = await old.node.sh('lvm lvs --all --options all --reportformat json');
+  return { mounts, container: await old.cluster.kubectl(words), lvs: JSON.parse(lvs) as object };
+}
