@@ -27,9 +27,10 @@ for (const volume of volumes) {
   await answered(driver.publish(id, `/pods/${volume.name}`, volume.use));
   ids.push(id);
 }
+// Written over in place: a file that is emptied first would have moments without a number.
 const writer = spawn('sh', [
   '-c',
-  'i=0; while :; do i=$((i+1)); for v in db log thick; do echo $i > /pods/$v/n; done; done',
+  'i=0; while :; do i=$((i+1)); for v in db log thick; do echo $i 1<> /pods/$v/n; done; done',
 ]);
 
 try {
