@@ -89,7 +89,7 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   e2e: {
     files: ['test/e2e/*.test.ts'],
-    timeoutMs: 40 * minute,
+    timeoutMs: 150 * minute,
     about: 'claims on a real Kubernetes, installed by our own manifests',
   },
   cluster: {
