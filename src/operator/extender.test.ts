@@ -109,6 +109,12 @@ test('its health is told, and nothing else is understood', async (t) => {
   assert.equal((await ask(port, '/predicate', undefined, 'GET')).status, 405);
   assert.equal((await ask(port, '/predicate', 'no JSON')).status, 400);
   assert.equal((await ask(port, '/predicate', '{}')).status, 400);
+  for (const items of ['5', '{}', '[null]', '[{"metadata":5},null]']) {
+    const question = `{"Pod":{},"Nodes":{"items":${items}}}`;
+    assert.equal((await ask(port, '/predicate', question)).status, 400, question);
+    assert.equal((await ask(port, '/prioritize', question)).status, 400, question);
+  }
+  assert.equal((await ask(port, '/predicate', '{"Pod":{},"NodeNames":5}')).status, 400);
 });
 
 async function file(t: TestContext, text: string): Promise<string> {

@@ -132,9 +132,13 @@ function filtered(
   return { Nodes: { items }, FailedNodes: failed };
 }
 
+/** Undefined for whatever no kube-scheduler asks. */
 function questionIn(text: string): Question | undefined {
   try {
-    return JSON.parse(text) as Question;
+    const question = JSON.parse(text) as Question;
+    const nodes = question.Nodes?.items ?? [];
+    const isList = Array.isArray(nodes) && Array.isArray(question.NodeNames ?? []);
+    return isList && nodes.every((node) => node !== null) ? question : undefined;
   } catch {
     return undefined;
   }
