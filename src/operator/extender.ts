@@ -1,6 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { limits } from '../base/limits.ts';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import {
   type Divisors,
   roomRefusal,
@@ -10,6 +8,7 @@ import {
 } from '../core/cluster/extender.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import { isBlocked } from '../core/usable-vg.ts';
+import { type Address, close, httpServer, listen } from '../process/http-server.ts';
 
 export type ExtenderOptions = { readonly names: ClusterNames; readonly divisors: Divisors };
 
@@ -37,25 +36,16 @@ export class Extender {
 
   constructor(options: ExtenderOptions) {
     this.#options = options;
-    this.#server = createServer((request, response) => void this.#serve(request, response));
-    this.#server.maxConnections = limits.httpConnectionsMax;
-    this.#server.requestTimeout = limits.httpTimeoutMs;
-    this.#server.headersTimeout = limits.httpTimeoutMs;
+    this.#server = httpServer((request, response) => void this.#serve(request, response));
   }
 
   /** The port it listens on. */
-  async start({ host, port }: { readonly host: string | undefined; readonly port: number }) {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
-    });
-    return (this.#server.address() as AddressInfo).port;
+  start(address: Address): Promise<number> {
+    return listen(this.#server, address);
   }
 
-  async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
+  stop(): Promise<void> {
+    return close(this.#server);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { OperationError } from '../base/failures.ts';
-import { limits } from '../base/limits.ts';
+import { type Address, close, httpServer, listen } from './http-server.ts';
 import type { Log } from './log.ts';
 import { contentType } from './registry.ts';
 
@@ -14,9 +13,7 @@ export type DiagnosticsParts = {
 };
 
 /** Where to listen: `host:port`, `:port` for every address, `0` for nowhere. */
-export function parseAddress(
-  text: string,
-): { readonly host: string | undefined; readonly port: number } | 'off' | undefined {
+export function parseAddress(text: string): Address | 'off' | undefined {
   if (text === '0' || text === '') return 'off';
   const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]*\]|[^:[\]]*):(\d{1,5})$/.exec(text) ?? [];
   if (port === '' || Number(port) > 65_535) return undefined;
@@ -34,10 +31,7 @@ export class Diagnostics {
 
   constructor(parts: DiagnosticsParts) {
     this.#parts = parts;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
-    this.#server.maxConnections = limits.httpConnectionsMax;
-    this.#server.requestTimeout = limits.httpTimeoutMs;
-    this.#server.headersTimeout = limits.httpTimeoutMs;
+    this.#server = httpServer((request, response) => void this.#answer(request, response));
   }
 
   /** Volumes matter more than figures about them: a port that is taken stops nothing. */
@@ -57,19 +51,12 @@ export class Diagnostics {
   }
 
   /** The port it listens on. */
-  async start(address: { readonly host: string | undefined; readonly port: number }) {
-    const { host, port } = address;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
-    });
-    return (this.#server.address() as AddressInfo).port;
+  start(address: Address): Promise<number> {
+    return listen(this.#server, address);
   }
 
-  async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
+  stop(): Promise<void> {
+    return close(this.#server);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
