@@ -30,8 +30,13 @@ export const limits = {
   hintSettleMs: 250,
   /** A look at what the kernel bore out waits until no change has run for so long. */
   quietMs: 1_000,
-  /** Changes that the kernel bore out are believed without a report for at most so long. */
-  witnessedMsMax: 5_000,
+  /**
+   * Changes that the kernel bore out are believed without a report for so long, or for so many
+   * times what a look takes: where looks are slow they would stand in the way of changes.
+   */
+  witnessedMs: 5_000,
+  witnessedLooks: 20,
+  witnessedMsMax: 30_000,
   /** A step found stale is planned again at most so often before the caller is told. */
   staleRetriesMax: 8,
   /** A refresh that failed is tried again after this. */

@@ -158,7 +158,7 @@ export class Lane {
     const { model } = this.#tools;
     const { newest: view } = model;
     if (view === undefined || view.startedAt >= this.#lastChange) return;
-    if (view.startedAt < this.#lastDoubt || model.ageMs > limits.witnessedMsMax) return;
+    if (view.startedAt < this.#lastDoubt || !model.isBelieved) return;
     const open = burst.filter((job) => !job.isDone);
     if (open.every((job) => isOfTheSort(job.task.plan(view.host)))) {
       await this.#runSteps(open, view);

@@ -178,6 +178,34 @@ test('a look that fails is tried again after a while, not at once', async () => 
   controller.abort();
 });
 
+for (const { lookMs, betweenMs } of [
+  { lookMs: 0, betweenMs: limits.witnessedMs },
+  { lookMs: 400, betweenMs: 400 * limits.witnessedLooks },
+  { lookMs: 5_000, betweenMs: limits.witnessedMsMax },
+]) {
+  test(`while changes run, looks of ${lookMs} ms are ${betweenMs} ms apart`, async () => {
+    const { host, model, clock, controller } = await kept();
+    host.behave = () => (lookMs === 0 ? {} : { until: clock.sleep(lookMs) });
+    const work = gate();
+    const changing = model.changing(() => work.passed);
+    const refreshed = model.refresh();
+    await clock.advance(lookMs);
+    await refreshed;
+    const before = host.looks;
+    for (let passedMs = 0; passedMs < betweenMs - 500; passedMs += 250) {
+      model.hint();
+      await clock.advance(250);
+      assert.ok(model.isBelieved);
+    }
+    assert.equal(host.looks, before);
+    await clock.advance(1_000);
+    assert.equal(host.looks, before + 1);
+    work.open();
+    await changing;
+    controller.abort();
+  });
+}
+
 test('keeping fresh ends when it is told to', async () => {
   const { host, clock, controller, ended } = await kept();
   controller.abort();

@@ -22,6 +22,7 @@ export class HostModel {
   #view: Report | undefined;
   #witnessed: readonly Witnessed[] = [];
   #newestAtMs = 0;
+  #lookMs = 0;
   #changedAtMs = 0;
   #changesRunning = 0;
   #running: Promise<Report> | undefined;
@@ -44,8 +45,14 @@ export class HostModel {
   }
 
   /** How old the newest look is. */
-  get ageMs(): number {
+  get #ageMs(): number {
     return this.#clock.nowMs() - this.#newestAtMs;
+  }
+
+  /** Changes that were witnessed may be built upon without another look. */
+  get isBelieved(): boolean {
+    const byCostMs = Math.min(limits.witnessedLooks * this.#lookMs, limits.witnessedMsMax);
+    return this.#ageMs <= Math.max(limits.witnessedMs, byCostMs);
   }
 
   /** A look of its own, not older than anything that was ever answered. */
@@ -131,7 +138,7 @@ export class HostModel {
   /** Whoever makes one volume after the other is not kept waiting by looks of ours. */
   async #untilQuiet(signal: Signal): Promise<void> {
     await this.#clock.sleep(limits.hintSettleMs, signal);
-    while (!signal.aborted && this.#isBusy() && this.ageMs < limits.witnessedMsMax) {
+    while (!signal.aborted && this.#isBusy() && this.isBelieved) {
       await this.#clock.sleep(limits.hintSettleMs, signal);
     }
   }
@@ -143,7 +150,7 @@ export class HostModel {
 
   async #sleepUntilDue(signal: Signal): Promise<boolean> {
     for (;;) {
-      const age = this.ageMs;
+      const age = this.#ageMs;
       const isDue = this.#newest === undefined || age >= limits.foreignChangeNoticedMs;
       if (isDue || signal.aborted) return false;
       if (this.#isHinted) return true;
@@ -170,8 +177,10 @@ export class HostModel {
 
   async #look(): Promise<Report> {
     const startedAt = this.#events;
+    const startedAtMs = this.#clock.nowMs();
     try {
       const report = { host: await observeHost(this.#host), startedAt };
+      this.#lookMs = this.#clock.nowMs() - startedAtMs;
       this.#take(report);
       for (const listener of this.#listeners) listener(report.host);
       return report;
