@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 SEEDS ?= 2000
-ROUNDS ?= 6
+ROUNDS ?= 5
 VOLUMES ?= 500
 stamp := build/.setup
 

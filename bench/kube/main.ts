@@ -8,6 +8,7 @@ import { AuditLog } from './audit.ts';
 import { className } from './burst.ts';
 import { openDoor } from './door.ts';
 import type { SideFigures } from './figures.ts';
+import { buildLvms, lvmsSide } from './lvms.ts';
 import { type Bench, measure, type Options } from './measure.ts';
 import { quarrySide } from './quarry.ts';
 import { Seen } from './seen.ts';
@@ -16,19 +17,20 @@ import { showKube } from './tables.ts';
 import { buildTopolvm, topolvmSide } from './topolvm.ts';
 
 /**
- * Claims and pods on a real Kubernetes with two nodes of the lab: Quarry, then TopoLVM.
+ * Claims and pods on a real Kubernetes with two nodes of the lab: Quarry, then TopoLVM, then LVMS.
  *
- *   node bench/kube/main.ts [--claims 1x5,20,100] [--idle 60] [--sides quarry,topolvm]
+ *   node bench/kube/main.ts [--claims 1x5,20,100] [--idle 60] [--sides quarry,topolvm,lvms]
  */
 const { values } = parseArgs({
   options: {
     claims: { type: 'string', default: '1x5,20,100' },
     idle: { type: 'string', default: '60' },
-    sides: { type: 'string', default: 'quarry,topolvm' },
+    sides: { type: 'string', default: 'quarry,topolvm,lvms' },
   },
 });
 
-const groups = { a: 'quarry', b: 'topolvm' } as const;
+/** LVMS makes its volume group itself. */
+const groups = { a: 'quarry', b: 'topolvm', c: undefined } as const;
 const asked = values.sides.split(',');
 const storageClass = {
   ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: className } },
@@ -56,6 +58,7 @@ function optionsOf(claims: string, idle: string): Options {
 
 async function run(options: Options): Promise<readonly SideFigures[]> {
   const peers = asked.includes('topolvm') ? await buildTopolvm(tell) : [];
+  const lvms = asked.includes('lvms') ? await buildLvms(tell) : undefined;
   const { archive, manifests } = await buildInstallation();
   const audit = await AuditLog.create();
   const disks = Object.keys(groups).map((name) => ({ name, sizeBytes: 8n * GiB }));
@@ -68,6 +71,7 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
   try {
     for (const node of cluster.nodes) {
       for (const [disk, group] of Object.entries(groups)) {
+        if (group === undefined) continue;
         await node.sh(`lvm vgcreate --yes ${group} ${await node.devicePath(disk)}`);
       }
     }
@@ -77,7 +81,11 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
     await seen.start();
     const bench: Bench = { cluster, client: door.client, seen, audit, options, tell };
     const found: SideFigures[] = [];
-    for (const side of [quarrySide(cluster, manifests), topolvmSide(cluster)]) {
+    const sides = [
+      ...[quarrySide(cluster, manifests), topolvmSide(cluster)],
+      ...(lvms === undefined ? [] : [lvmsSide(cluster, lvms, 'c')]),
+    ];
+    for (const side of sides) {
       if (!asked.includes(side.name)) continue;
       // What one side has shown is worth telling when another fails.
       try {
@@ -89,6 +97,7 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
       }
     }
     for (const line of peers) tell(line);
+    if (lvms !== undefined) tell(`lvms ${lvms.version}`);
     for (const [what, version] of Object.entries(await cluster.versions())) {
       tell(`${what} ${version}`);
     }

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { projectDirectory } from '../cache.ts';
 import { ensureEntry, type Progress } from '../setup/entry.ts';
 import {
@@ -6,12 +7,13 @@ import {
   goBuild,
   goBuildEnvironment,
   goBuildFlags,
+  goDirectoryOf,
   goInputs,
   goVersionOf,
   withClock,
 } from '../setup/go-program.ts';
 
-/** TopoLVM and the two sidecars that making and growing volumes needs. */
+/** TopoLVM with the sidecars that making and growing volumes needs, and LVMS, which is all in one. */
 const peers = {
   hypertopolvm: {
     directory: 'topolvm',
@@ -28,10 +30,14 @@ const peers = {
     source: 'github.com/kubernetes-csi/external-resizer',
     target: 'github.com/kubernetes-csi/external-resizer/cmd/csi-resizer',
   },
+  lvms: {
+    directory: 'lvms',
+    source: 'github.com/openshift/lvm-operator/v4',
+    target: 'github.com/openshift/lvm-operator/v4/cmd',
+  },
 } as const;
 
 export type PeerName = keyof typeof peers;
-export const peerNames = Object.keys(peers) as readonly PeerName[];
 
 export type PeerProgram = { readonly path: string; readonly version: string };
 
@@ -53,10 +59,25 @@ export async function ensurePeer(name: PeerName, progress: Progress): Promise<Pe
       build: (to) =>
         withClock(name, progress, async () => {
           await goBuild(module, { target, linkerFlags, out: join(to, name) });
+          if (name === 'lvms') await copyKinds(module, source, join(to, 'kinds'));
           return { [name]: await goVersionOf(module, source) };
         }),
     },
     progress,
   );
   return { path: join(entry.path, name), version: entry.manifest.versions[name] ?? 'unknown' };
+}
+
+/** Where the kinds of LVMS are: a directory of YAML files. */
+export function lvmsKinds({ path }: PeerProgram): string {
+  return join(dirname(path), 'kinds');
+}
+
+/** As their authors publish them. LogicalVolumes are not among them: those are ours, a superset. */
+async function copyKinds(module: GoModule, source: string, to: string): Promise<void> {
+  const from = join(await goDirectoryOf(module, source), 'config/crd/bases');
+  const files = (await readdir(from)).filter((name) => name.startsWith('lvm.topolvm.io_'));
+  if (files.length === 0) throw new Error(`${from} has no kinds`);
+  await mkdir(to);
+  for (const name of files) await copyFile(join(from, name), join(to, name));
 }

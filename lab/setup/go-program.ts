@@ -38,6 +38,12 @@ export async function goVersionOf(module: GoModule, path: string): Promise<strin
   return (await runCommand(list, { cwd: module.directory })).trim();
 }
 
+/** Where Go has unpacked a module; a build has fetched and proved it before. */
+export async function goDirectoryOf(module: GoModule, path: string): Promise<string> {
+  const list = ['go', 'list', '-m', '-f', '{{.Dir}}', path];
+  return (await runCommand(list, { cwd: module.directory })).trim();
+}
+
 export async function goBuild(
   module: GoModule,
   request: { readonly target: string; readonly linkerFlags: string; readonly out: string },

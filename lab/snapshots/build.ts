@@ -8,6 +8,7 @@ import {
   goBuild,
   goBuildEnvironment,
   goBuildFlags,
+  goDirectoryOf,
   goInputs,
   goVersionOf,
   withClock,
@@ -66,10 +67,10 @@ async function build(directory: string): Promise<Readonly<Record<string, string>
   const told = (await runCommand([out, '--version'])).trim();
   if (told !== `${out} ${version}`) throw new Error(`built ${version}, but it says ${told}`);
   await copyFile(
-    join(await directoryOf(source), 'deploy/kubernetes/snapshot-controller', access),
+    join(await goDirectoryOf(module, source), 'deploy/kubernetes/snapshot-controller', access),
     join(directory, access),
   );
-  await copyDefinitions(join(await directoryOf(client), 'config/crd'), directory);
+  await copyDefinitions(join(await goDirectoryOf(module, client), 'config/crd'), directory);
   return { 'external-snapshotter': version };
 }
 
@@ -81,12 +82,6 @@ async function copyDefinitions(from: string, to: string): Promise<void> {
     await mkdir(join(to, group));
     for (const name of files) await copyFile(join(from, name), join(to, group, name));
   }
-}
-
-/** Where Go has unpacked a module; the build before it has fetched and proved it. */
-async function directoryOf(path: string): Promise<string> {
-  const list = ['go', 'list', '-m', '-f', '{{.Dir}}', path];
-  return (await runCommand(list, { cwd: module.directory })).trim();
 }
 
 function linkerFlags(version: string): string {
