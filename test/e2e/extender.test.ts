@@ -27,6 +27,7 @@ describe('a scheduler that asks TopoLVM’s extender', { timeout: 900_000 }, () 
   let cluster: Cluster;
   let directory = '';
   let extender: ChildProcess;
+  let scheduler: ChildProcess;
   const inside = (argv: readonly string[], name: string): ChildProcess => {
     const log = openSync(join(cluster.lab.logDirectory, `${name}.log`), 'a');
     const child = spawnOwned(cluster.lab.namespace.enter(argv), { stdio: ['ignore', log, log] });
@@ -36,9 +37,10 @@ describe('a scheduler that asks TopoLVM’s extender', { timeout: 900_000 }, () 
   const startExtender = () => {
     extender = inside([process.execPath, main, 'extender'], 'extender');
   };
-  const stopExtender = async () => {
-    extender.kill('SIGTERM');
-    await ended(extender);
+  const stop = async (child: ChildProcess | undefined) => {
+    if (child === undefined) return;
+    child.kill('SIGTERM');
+    await ended(child);
   };
 
   before(async () => {
@@ -57,12 +59,14 @@ describe('a scheduler that asks TopoLVM’s extender', { timeout: 900_000 }, () 
     const kubeconfig = ['authentication', 'authorization'].map(
       (what) => `--${what}-kubeconfig=${cluster.kubeconfig}`,
     );
-    inside([path, ...words, `--config=${file}`, ...kubeconfig], 'kube-scheduler-asking');
+    const argv = [path, ...words, `--config=${file}`, ...kubeconfig];
+    scheduler = inside(argv, 'kube-scheduler-asking');
     startExtender();
   });
 
   after(async () => {
-    if (extender !== undefined) await stopExtender();
+    await stop(extender);
+    await stop(scheduler);
     await cluster?.stop();
     await rm(directory, { recursive: true });
   });
@@ -88,7 +92,7 @@ describe('a scheduler that asks TopoLVM’s extender', { timeout: 900_000 }, () 
   });
 
   test('without the extender only pods that bear its mark wait, and they go on with it', async () => {
-    await stopExtender();
+    await stop(extender);
     await addPod(cluster, 'marked', { wantedBytes: MiB });
     await addPod(cluster, 'plain', {});
     assert.match(await nodeOf(cluster, 'plain'), /^(small|large)$/);
