@@ -107,7 +107,7 @@ function words(mounts: string, role: string, flags: readonly string[]): readonly
 async function startVgManager(node: Guest): Promise<Running> {
   const plugin = `${kubelet}/plugins/${driver}/node`;
   await node.sh(`
-    rm -rf /etc/topolvm && mkdir -p /etc/topolvm /registration /run/topolvm ${plugin}`);
+    rm -f /etc/topolvm/* && mkdir -p /etc/topolvm /registration /run/topolvm ${plugin}`);
   const mounts = `mount --bind ${kubelet}/plugins_registry /registration
     mount --bind ${plugin} /run/topolvm`;
   const env = {

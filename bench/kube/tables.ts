@@ -91,7 +91,8 @@ function showProcesses(sides: readonly SideFigures[]): string {
 type Aim = { readonly what: string; readonly most: number; readonly found: number };
 
 function showAims(sides: readonly SideFigures[]): string {
-  const [ours, peer] = sides;
+  const named = (name: string) => sides.find(({ side }) => side === name);
+  const [ours, peer] = [named('quarry'), named('topolvm')];
   const aims = [
     ...(ours === undefined ? [] : [writesAim(ours)]),
     ...(ours === undefined || peer === undefined ? [] : beside(ours, peer)),
