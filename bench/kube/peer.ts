@@ -26,7 +26,7 @@ export async function placePeer(
 }
 
 export function isPeer(command: string): boolean {
-  return command.includes(`/quarry/${programs}/`);
+  return command.startsWith(`/quarry/${programs}/`);
 }
 
 /** A namespace with accounts that may do everything. */
@@ -50,12 +50,12 @@ export function accounts(namespace: string, roles: readonly string[]): readonly 
   ];
 }
 
-/** The administrator's kubeconfig, with a token of the account in place of the certificate. */
+/** The administrator's kubeconfig in `home`, with a token of the account for the certificate. */
 export async function putKubeconfig(
   cluster: Cluster,
   node: Guest,
   account: { readonly namespace: string; readonly name: string },
-): Promise<string> {
+): Promise<void> {
   const { namespace, name } = account;
   const words = ['create', 'token', name, `--namespace=${namespace}`, '--duration=24h'];
   const token = (await cluster.kubectl(words)).trim();
@@ -63,10 +63,8 @@ export async function putKubeconfig(
     readonly users: readonly { readonly name: string }[];
   };
   const users = admin.users.map((user) => ({ name: user.name, user: { token } }));
-  const path = `${home}/${name}.kubeconfig`;
   const stdin = JSON.stringify({ ...admin, users });
-  await node.sh(`mkdir -p ${home} && cat >${path}`, { stdin });
-  return path;
+  await node.sh(`mkdir -p ${home} && cat >${home}/${name}.kubeconfig`, { stdin });
 }
 
 export function hasSocket(node: Guest, path: string): Promise<void> {
