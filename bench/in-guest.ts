@@ -51,7 +51,7 @@ async function measureTogether(level: number): Promise<void> {
 }
 
 async function measureTop(level: number): Promise<void> {
-  const countOfEach = Math.ceil(atOnce / 4);
+  const countOfEach = atOnce;
   loops.push(await measureSerial(driver, level, { countOfEach, stay: false }));
   await measureTogether(level);
 }

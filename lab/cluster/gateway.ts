@@ -13,7 +13,10 @@ export type Gateway = {
 
 const connectTimeoutMs = 10_000;
 
-export async function startGateway(namespace: Namespace, socketPath: string): Promise<Gateway> {
+export async function startGateway(
+  namespace: Pick<Namespace, 'enter'>,
+  socketPath: string,
+): Promise<Gateway> {
   const program = join(import.meta.dirname, 'gateway-program.ts');
   const argv = namespace.enter([process.execPath, program, socketPath]);
   const child = spawnOwned(argv, { stdio: ['ignore', 'pipe', 'inherit'] });

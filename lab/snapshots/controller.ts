@@ -1,12 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadAll } from 'js-yaml';
 import { type Cluster, kubeconfigOfAccount } from '../cluster/index.ts';
 import { ended, spawnOwned } from '../host/owned.ts';
 import type { SnapshotParts } from './build.ts';
 
 const namespace = 'kube-system';
+const restartMs = 1000;
 
 type Access = {
   readonly kind: string;
@@ -53,8 +55,19 @@ export class SnapshotController {
   start(): void {
     if (this.#child !== undefined) throw new Error('the snapshot-controller is running already');
     const log = openSync(this.#logPath, 'a');
-    this.#child = spawnOwned(this.#argv, { stdio: ['ignore', log, log] });
+    const child = spawnOwned(this.#argv, { stdio: ['ignore', log, log] });
     closeSync(log);
+    this.#child = child;
+    void this.#startAnew(child);
+  }
+
+  /** It ends itself when it loses its lease, and trusts that a Deployment starts it again. */
+  async #startAnew(child: ReturnType<typeof spawnOwned>): Promise<void> {
+    await ended(child);
+    await sleep(restartMs);
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    this.start();
   }
 
   /** Ends it in order: it gives its lease back. */
