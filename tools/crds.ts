@@ -1,20 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { z } from 'zod';
 import type { LogicalVolumeSpec, LogicalVolumeStatus } from '../src/api/objects/logical-volume.ts';
+import { quantity } from './crds-kubernetes.ts';
+import {
+  lvmClusterSpec,
+  lvmClusterStatus,
+  lvmVolumeGroupNodeStatusSpec,
+  lvmVolumeGroupSpec,
+} from './crds-lvms.ts';
 
 /**
  * What the API server checks of our kinds, and what `kubectl explain` says about them. It is made
  * here, when the project is built: zod takes more memory than an agent does.
  */
-
-/** What Kubernetes takes for a quantity: the words of its own parser, as TopoLVM's schema has it. */
-const quantityPattern =
-  '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$';
-
-function quantity(description: string) {
-  const meta = { description, pattern: quantityPattern, 'x-kubernetes-int-or-string': true };
-  return z.string().meta(meta);
-}
 
 export const logicalVolumeSpec = z
   .object({
@@ -62,9 +60,10 @@ export const logicalVolumeStatus = z
       quantity('The size that LVM really gave, in whole extents. Missing on very old objects.'),
     ),
     code: z.exactOptional(
-      z
-        .int32()
-        .describe('How the last try ended, as a gRPC code: 0 is success, 8 is no room left.'),
+      z.int32().meta({
+        description: 'How the last try ended, as a gRPC code: 0 is success, 8 is no room left.',
+        format: 'int32',
+      }),
     ),
     message: z.exactOptional(
       z.string().describe('Why the last try failed, and what to do about it.'),
@@ -82,24 +81,69 @@ export const schemasAreTypes: [
   Equal<z.infer<typeof logicalVolumeStatus>, LogicalVolumeStatus>,
 ] = [true, true];
 
-/** Text of `src/api/crds/logical-volume-schema.ts`. */
-export function schemaSource(): string {
-  const schema = {
+type Described = {
+  readonly kind: string;
+  readonly description: string;
+  readonly parts: Readonly<Record<string, z.ZodType>>;
+};
+
+const emptyStatus = z.object({}).describe('Nothing.');
+
+/** Names in the code, and what they are of. */
+const described: Readonly<Record<string, Described>> = {
+  logicalVolume: {
+    kind: 'LogicalVolume',
     description: 'A volume or a snapshot on one node. Its UID is the name of the LV.',
+    parts: { spec: logicalVolumeSpec, status: logicalVolumeStatus },
+  },
+  lvmCluster: {
+    kind: 'LVMCluster',
+    description: 'Which disks of which nodes make which classes of storage.',
+    parts: { spec: lvmClusterSpec, status: lvmClusterStatus },
+  },
+  lvmVolumeGroup: {
+    kind: 'LVMVolumeGroup',
+    description: 'A device class of the LVMCluster, for the agents. Edit the LVMCluster.',
+    parts: { spec: lvmVolumeGroupSpec, status: emptyStatus },
+  },
+  lvmVolumeGroupNodeStatus: {
+    kind: 'LVMVolumeGroupNodeStatus',
+    description: 'The volume groups of the node whose name it has.',
+    parts: { spec: lvmVolumeGroupNodeStatusSpec, status: emptyStatus },
+  },
+};
+
+/** The schemas as source, by path. */
+export function schemaSources(): Readonly<Record<string, () => string>> {
+  return Object.fromEntries(
+    Object.entries(described).map(([name, one]) => {
+      const path = `src/api/crds/generated/${dashed(name)}-schema.ts`;
+      return [path, () => schemaSource(path, name, one)] as const;
+    }),
+  );
+}
+
+function dashed(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function schemaSource(path: string, name: string, { kind, description, parts }: Described): string {
+  const made = Object.entries(parts).map(([part, schema]) => [part, structural(schema)] as const);
+  const schema = {
+    description,
     type: 'object',
     properties: {
       apiVersion: { type: 'string', description: 'Group and version of this kind.' },
-      kind: { type: 'string', description: 'LogicalVolume.' },
+      kind: { type: 'string', description: `${kind}.` },
       metadata: { type: 'object' },
-      spec: structural(logicalVolumeSpec),
-      status: structural(logicalVolumeStatus),
+      ...Object.fromEntries(made),
     },
   };
   const text = [
     '/** Made by `make generate` from tools/crds.ts; do not edit. */',
-    `export const logicalVolumeSchema = ${JSON.stringify(schema)} as const;`,
+    `export const ${name}Schema = ${JSON.stringify(schema)} as const;`,
   ].join('\n');
-  return formatted(text);
+  return formatted(path, text);
 }
 
 export function structural(schema: z.ZodType): object {
@@ -112,29 +156,41 @@ type JsonSchema = {
   readonly type?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly additionalProperties?: JsonSchema | boolean;
 };
 
-/** Keys that a structural schema must not have, or that say nothing to the API server. */
-const dropped = new Set(['$schema', 'readOnly', 'minimum', 'maximum']);
+/** Keys that a structural schema must not have. */
+const dropped = new Set(['$schema', 'readOnly', 'propertyNames']);
 
-function inForm({ properties, ...rest }: JsonSchema): JsonSchema {
-  const kept = Object.fromEntries(Object.entries(rest).filter(([key]) => !dropped.has(key)));
+/** Every whole number has these: they say nothing. */
+const bounds: readonly unknown[] = [
+  ...[Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  ...[-(2 ** 31), 2 ** 31 - 1],
+];
+
+function inForm({ properties, items, additionalProperties, ...rest }: JsonSchema): JsonSchema {
+  const kept = Object.fromEntries(
+    Object.entries(rest).filter(([key, value]) => !dropped.has(key) && !bounds.includes(value)),
+  );
   if (kept['x-kubernetes-int-or-string'] === true) {
     const { type: _, ...others } = kept;
     return { anyOf: [{ type: 'integer' }, { type: 'string' }], ...others };
   }
-  if (kept['type'] === 'integer') return { ...kept, format: 'int32' };
+  if (items !== undefined) return { ...kept, items: inForm(items) };
+  if (typeof additionalProperties === 'object') {
+    return { ...kept, additionalProperties: inForm(additionalProperties) };
+  }
   if (properties === undefined) return kept;
   const inner = Object.entries(properties).map(([name, one]) => [name, inForm(one)] as const);
   return { ...kept, properties: Object.fromEntries(inner) };
 }
 
-function formatted(text: string): string {
-  const { status, stdout, stderr } = spawnSync(
-    'biome',
-    ['format', '--stdin-file-path=src/api/crds/logical-volume-schema.ts'],
-    { input: text, encoding: 'utf8' },
-  );
+function formatted(path: string, text: string): string {
+  const { status, stdout, stderr } = spawnSync('biome', ['format', `--stdin-file-path=${path}`], {
+    input: text,
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`biome format: ${stderr}`);
   return stdout;
 }
@@ -158,19 +214,37 @@ export function crdsPage(): string {
     '',
     '| field | type | meaning |',
     '|---|---|---|',
-    ...rowsOf('spec', logicalVolumeSpec),
-    ...rowsOf('status', logicalVolumeStatus),
+    ...fieldsOf('logicalVolume'),
     '',
     'From Kubernetes 1.31 on `kubectl get logicalvolumes --field-selector spec.nodeName=NODE` shows those of one node.',
     '',
   ].join('\n');
 }
 
-function rowsOf(part: string, schema: z.ZodType): readonly string[] {
-  const { properties = {}, required } = structural(schema) as JsonSchema;
-  return Object.entries(properties).map(([name, field]) => {
-    const [type = 'quantity', meaning] = [field.type, field.description];
+function fieldsOf(name: string): readonly string[] {
+  const parts = Object.entries(described[name]?.parts ?? {});
+  return parts.flatMap(([part, schema]) => rowsOf(part, structural(schema) as JsonSchema));
+}
+
+/** Every field, with those inside of it. */
+function rowsOf(path: string, schema: JsonSchema): readonly string[] {
+  const { properties = {}, required } = schema;
+  return Object.entries(properties).flatMap(([name, field]) => {
     const isRequired = Array.isArray(required) && required.includes(name);
-    return `| \`${part}.${name}\` | ${type}${isRequired ? ', required' : ''} | ${meaning} |`;
+    const isList = field.type === 'array';
+    const at = `${path}.${name}${isList ? '[]' : ''}`;
+    const meaning = field.description ?? '';
+    const row = `| \`${at}\` | ${typeOf(field)}${isRequired ? ', required' : ''} | ${meaning} |`;
+    return [row, ...rowsOf(at, isList ? (field.items ?? {}) : field)];
   });
+}
+
+function typeOf(field: JsonSchema): string {
+  const { type = 'quantity' } = field;
+  const { enum: words, default: value } = field;
+  const isPlain = typeof value === 'string' || typeof value === 'number';
+  return [
+    Array.isArray(words) ? words.map((word) => (word === '' ? 'empty' : word)).join(', ') : type,
+    ...(isPlain ? [`default ${value}`] : []),
+  ].join('; ');
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { failures } from '../src/base/failures.ts';
 import { limits } from '../src/base/limits.ts';
 import { devicesMin, geometryOf, type Layout, layouts } from '../src/core/layouts.ts';
-import { crdsPage, schemaSource } from './crds.ts';
+import { crdsPage, schemaSources } from './crds.ts';
 import { grpcCode, grpcFiles } from './grpc-code.ts';
 import { manifestFiles, readRelease } from './manifests.ts';
 
@@ -15,7 +15,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/limits.md': limitsPage,
   'docs/reference/layouts.md': layoutsPage,
   'docs/sbom.json': billOfMaterials,
-  'src/api/crds/logical-volume-schema.ts': schemaSource,
+  ...schemaSources(),
   'docs/reference/crds.md': crdsPage,
 };
 

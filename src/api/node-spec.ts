@@ -20,7 +20,8 @@ export type DevicesSpec =
       readonly optional: readonly string[];
       readonly forceWipe: boolean;
     }
-  | { readonly kind: 'any' };
+  /** `isDynamic`: disks that appear later are taken too. */
+  | { readonly kind: 'any'; readonly isDynamic: boolean };
 
 export type DeviceClassSpec = {
   readonly name: string;

@@ -95,6 +95,8 @@ export const limits = {
   /** How often the kernel is asked how full pools and CoW snapshots are: no lvm run. */
   fillLookMs: 10_000,
   overprovisionRatioMax: 100,
+  /** lvmd.yaml takes no longer name, and a part of an annotation's key neither. */
+  deviceClassNameLengthMax: 63,
 
   stripesMax: 128,
   mirrorsMax: 10,

@@ -55,7 +55,7 @@ test('an unmanaged group is used by name and never changed, nor is a pool made i
 });
 
 test('a group of any device never wipes one', () => {
-  const spec = { ...managed, devices: { kind: 'any' } } as const;
+  const spec = { ...managed, devices: { kind: 'any', isDynamic: true } } as const;
   const [vg] = desiredNode({ volumeGroups: [spec], deviceClasses: [] }).volumeGroups;
   assert.deepEqual(vg?.selector, { kind: 'any', forceWipe: false });
 });

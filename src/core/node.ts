@@ -1,4 +1,10 @@
-import type { DeviceClassSpec, LayoutSpec, NodeSpec, VolumeGroupSpec } from '../api/node-spec.ts';
+import type {
+  DeviceClassSpec,
+  DevicesSpec,
+  LayoutSpec,
+  NodeSpec,
+  VolumeGroupSpec,
+} from '../api/node-spec.ts';
 import { bytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { DeviceClass } from './device-class.ts';
@@ -44,9 +50,13 @@ function desiredVg(spec: VolumeGroupSpec, uuid: string | undefined): DesiredVg {
     ownerTag: managedTag,
     adopt: spec.ownership === 'managed' ? 'tagged' : 'named',
     isManaged: spec.ownership === 'managed',
-    takesNewDevices: spec.ownership === 'managed',
+    takesNewDevices: spec.ownership === 'managed' && !isStatic(devices),
     release: [],
   };
+}
+
+function isStatic(devices: DevicesSpec): boolean {
+  return devices.kind === 'any' && !devices.isDynamic;
 }
 
 function desiredThinPool(spec: DeviceClassSpec): readonly DesiredThinPool[] {

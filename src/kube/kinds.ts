@@ -82,7 +82,7 @@ export const persistentVolumeKind: Kind<PersistentVolume> = {
 /** Of a Node its metadata and taints are enough: the rest is large, and changes all the time. */
 export const nodeKind: Kind<Node> = {
   ...{ ...core, kind: 'Node', plural: 'nodes', isNamespaced: false },
-  shape: { metadata: metadataShape, spec: { taints: [{ key: true, effect: true }] } },
+  shape: { metadata: metadataShape, spec: { taints: [{ key: true, value: true, effect: true }] } },
 };
 
 export const storageClassKind: Kind<StorageClass> = {

@@ -1,4 +1,4 @@
-import { logicalVolumeSchema } from './logical-volume-schema.ts';
+import { logicalVolumeSchema } from './generated/logical-volume-schema.ts';
 
 /** The group that TopoLVM has, and the one it had before. One instance serves one of them. */
 export const groups = { current: 'topolvm.io', legacy: 'topolvm.cybozu.com' } as const;

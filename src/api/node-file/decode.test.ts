@@ -71,7 +71,7 @@ test('a full file is read field by field', () => {
         ownership: 'unmanaged',
         devices: { kind: 'paths', required: [], optional: [], forceWipe: false },
       },
-      { name: 'rest', ownership: 'managed', devices: { kind: 'any' } },
+      { name: 'rest', ownership: 'managed', devices: { kind: 'any', isDynamic: true } },
     ],
     deviceClasses: [
       {

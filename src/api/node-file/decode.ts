@@ -49,7 +49,7 @@ function decodeDevices(reader: Reader, isManaged: boolean): DevicesSpec {
     }
     return { kind: 'paths', required: [], optional: [], forceWipe: false };
   }
-  if (reader.raw('devices') === 'any') return { kind: 'any' };
+  if (reader.raw('devices') === 'any') return { kind: 'any', isDynamic: true };
   const told = reader.problems.length;
   const devices = reader.child('devices');
   const remedy = 'write a path that starts with /dev/';

@@ -1,4 +1,5 @@
 import type { KubeObject } from './metadata.ts';
+import type { Taint } from './node-selector.ts';
 
 export type StorageClass = KubeObject & {
   readonly provisioner: string;
@@ -44,6 +45,6 @@ export type CsiStorageCapacity = KubeObject & {
 /** Of a Node we read its labels, our annotations and finalizers, and whether it is going or away. */
 export type Node = KubeObject & {
   readonly spec?: {
-    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+    readonly taints?: readonly Taint[];
   };
 };

@@ -1,0 +1,133 @@
+import { show, showList } from '../../base/show.ts';
+import type { LvmCluster, LvmDeviceClass, LvmStorageClassOptions } from '../objects/lvm-cluster.ts';
+import type { Node } from '../objects/storage.ts';
+import { isSameJson } from '../same.ts';
+import { checkClassChange, unchanging } from './check-change.ts';
+import { checkClass } from './check-class.ts';
+import { checkClasses } from './check-classes.ts';
+import { classField, type Finding, Findings } from './findings.ts';
+
+/** What the cluster is like around the object. */
+export type Surroundings = {
+  /** Where the operator is, and where alone it looks. */
+  readonly namespace: string;
+  /** Other LVMClusters there. */
+  readonly others: readonly string[];
+  readonly nodes: readonly Node[];
+};
+
+/** Is it right by itself? This is asked again before anything is written. */
+export function checkCluster(cluster: Pick<LvmCluster, 'spec'>, nodes: readonly Node[]): Findings {
+  const findings = new Findings();
+  const classes = classesOf(cluster);
+  const isExternal = cluster.spec?.configurationPolicy === 'ExternalConfiguration';
+  if (isExternal && classes.length > 0) {
+    const remedy =
+      'leave the classes out: with configurationPolicy ExternalConfiguration lvmd.yaml on each \
+node says what there is';
+    findings.refuse('spec.storage.deviceClasses', namesOf(classes), remedy);
+  }
+  for (const one of classes) checkClass(one, findings);
+  checkClasses(classes, nodes, findings);
+  return findings;
+}
+
+export function checkCreation(cluster: LvmCluster, around: Surroundings): Findings {
+  const findings = checkCluster(cluster, around.nodes);
+  const { namespace = '' } = cluster.metadata;
+  if (namespace !== around.namespace) {
+    const remedy = `make it in ${around.namespace}, where the operator looks for it`;
+    findings.refuse('metadata.namespace', namespace, remedy);
+  } else if (around.others.length > 0) {
+    const remedy = `change ${showList(around.others)} instead: there can be one LVMCluster only`;
+    findings.refuse('metadata.name', cluster.metadata.name, remedy);
+  }
+  const isManaged = cluster.spec?.configurationPolicy !== 'ExternalConfiguration';
+  if (isManaged && classesOf(cluster).length === 0) {
+    const remedy =
+      'name at least one class, or write ExternalConfiguration for spec.configurationPolicy when \
+lvmd.yaml on each node is yours';
+    findings.refuse('spec.storage.deviceClasses', undefined, remedy);
+  }
+  return findings;
+}
+
+export function checkUpdate(was: LvmCluster, is: LvmCluster, nodes: readonly Node[]): Findings {
+  const findings = new Findings();
+  const found = checkCluster(is, nodes);
+  const before = checkCluster(was, nodes).problems.map(keyOf);
+  for (const problem of found.problems) {
+    // What is there already may stay; it is told, and no update is refused for it.
+    if (!problem.isStrict || !before.includes(keyOf(problem))) findings.problems.push(problem);
+    else findings.warn(`${problem.field} is ${show(problem.value)}: ${problem.remedy}`);
+  }
+  findings.warnings.push(...found.warnings);
+  checkPolicyChange(was, is, findings);
+  checkRemoval(classesOf(was), classesOf(is), findings);
+  for (const one of classesOf(is)) {
+    const old = classesOf(was).find(({ name }) => name === one.name);
+    if (old === undefined) continue;
+    checkClassChange(old, one, findings);
+    checkClassOptions(old, one, findings);
+  }
+  return findings;
+}
+
+function keyOf({ field, value }: Finding): string {
+  return `${field} ${show(value)}`;
+}
+
+export function classesOf({ spec }: Pick<LvmCluster, 'spec'>): readonly LvmDeviceClass[] {
+  return spec?.storage?.deviceClasses ?? [];
+}
+
+function namesOf(classes: readonly LvmDeviceClass[]): readonly string[] {
+  return classes.map(({ name }) => name);
+}
+
+function checkPolicyChange(was: LvmCluster, is: LvmCluster, findings: Findings): void {
+  const before = was.spec?.configurationPolicy ?? 'Managed';
+  const after = is.spec?.configurationPolicy ?? 'Managed';
+  if (before === after) return;
+  const remedy = `keep it at ${before}: delete the LVMCluster and make it anew to change it`;
+  findings.refuse('spec.configurationPolicy', after, remedy);
+}
+
+function checkRemoval(
+  was: readonly LvmDeviceClass[],
+  is: readonly LvmDeviceClass[],
+  findings: Findings,
+): void {
+  const gone = was.filter(({ name }) => !namesOf(is).includes(name));
+  if (was.length > 0 && is.length === 0) {
+    const remedy = 'leave at least one class, or delete the LVMCluster';
+    findings.refuse('spec.storage.deviceClasses', undefined, remedy);
+    return;
+  }
+  for (const { name, default: isDefault } of gone) {
+    if (isDefault !== true) continue;
+    const remedy = 'leave it, or let another class be the default first';
+    findings.refuse(classField(name), undefined, remedy);
+  }
+}
+
+/** The schema keeps these from changing, but not from being filled in later. */
+function checkClassOptions(was: LvmDeviceClass, is: LvmDeviceClass, findings: Findings): void {
+  const before = optionsOf(was.storageClassOptions);
+  const after = optionsOf(is.storageClassOptions);
+  for (const key of Object.keys(before) as (keyof typeof before)[]) {
+    if (isSameJson(before[key], after[key])) continue;
+    const field = classField(is.name, `storageClassOptions.${key}`);
+    findings.refuse(field, after[key], unchanging(before[key]));
+  }
+  const [had, has] = [was.fstype || 'xfs', is.fstype || 'xfs'];
+  if (had !== has) findings.refuse(classField(is.name, 'fstype'), has, unchanging(had));
+}
+
+function optionsOf(options: LvmStorageClassOptions = {}) {
+  return {
+    reclaimPolicy: options.reclaimPolicy ?? 'Delete',
+    volumeBindingMode: options.volumeBindingMode ?? 'WaitForFirstConsumer',
+    additionalParameters: options.additionalParameters ?? {},
+  };
+}

@@ -1,0 +1,108 @@
+import { classesOf } from '../../api/lvm-cluster/check.ts';
+import { volumeGroupOf } from '../../api/lvm-cluster/volume-group.ts';
+import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
+import type { LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type { StorageClass } from '../../api/objects/storage.ts';
+
+/** The objects that follow from an LVMCluster, with the names and marks that LVMS gives them. */
+
+const apiVersion = 'lvm.topolvm.io/v1alpha1';
+const kind = 'LVMCluster';
+
+/** Objects of no namespace cannot be owned by one that is in a namespace: labels say it. */
+export function ownedByLabels({ metadata }: LvmCluster): Readonly<Record<string, string>> {
+  const [group = '', version = ''] = apiVersion.split('/');
+  const of = { name: metadata.name, namespace: metadata.namespace ?? '', uid: metadata.uid };
+  return Object.fromEntries(
+    Object.entries({ ...of, group, version, kind }).map(([key, value]) => [
+      `owned-by.topolvm.io/${key}`,
+      value,
+    ]),
+  );
+}
+
+export function isOwnedBy(
+  object: { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } },
+  cluster: LvmCluster,
+): boolean {
+  const labels = object.metadata.labels ?? {};
+  return Object.entries(ownedByLabels(cluster)).every(([key, value]) => labels[key] === value);
+}
+
+export function ownerOf({ metadata }: LvmCluster) {
+  const { name, uid } = metadata;
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true } as const;
+}
+
+export function storageClassName(deviceClass: string): string {
+  return `lvms-${deviceClass}`;
+}
+
+export const defaultClassKey = 'storageclass.kubernetes.io/is-default-class';
+
+/** `others` are all classes of the cluster: there is one default among them at most. */
+export function storageClassesOf(
+  cluster: LvmCluster,
+  driver: string,
+  others: readonly StorageClass[],
+) {
+  const taken = others.filter(
+    ({ metadata }) =>
+      metadata.annotations?.[defaultClassKey] === 'true' && !isOwnedBy({ metadata }, cluster),
+  );
+  return classesOf(cluster).map((one) => {
+    const isDefault = one.default === true && taken.length === 0;
+    return storageClassOf(cluster, one, { driver, isDefault });
+  });
+}
+
+function storageClassOf(
+  cluster: LvmCluster,
+  one: LvmDeviceClass,
+  { driver, isDefault }: { readonly driver: string; readonly isDefault: boolean },
+) {
+  const options = one.storageClassOptions ?? {};
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: {
+      name: storageClassName(one.name),
+      labels: { ...options.additionalLabels, ...ownedByLabels(cluster) },
+      annotations: {
+        description: 'Provides RWO and RWOP Filesystem & Block volumes',
+        [defaultClassKey]: String(isDefault),
+      },
+    },
+    provisioner: driver,
+    parameters: {
+      ...options.additionalParameters,
+      [`${driver}/device-class`]: one.name,
+      'csi.storage.k8s.io/fstype': one.fstype || 'xfs',
+    },
+    reclaimPolicy: options.reclaimPolicy ?? 'Delete',
+    volumeBindingMode: options.volumeBindingMode ?? 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  } as const;
+}
+
+/** LVMS makes them for thin classes only. Thick ones have snapshots too: a class of one's own. */
+export function snapshotClassesOf(cluster: LvmCluster, driver: string) {
+  return classesOf(cluster)
+    .filter(({ thinPoolConfig }) => thinPoolConfig !== undefined)
+    .map(
+      ({ name }) =>
+        ({
+          apiVersion: 'snapshot.storage.k8s.io/v1',
+          kind: 'VolumeSnapshotClass',
+          metadata: { name: storageClassName(name), labels: ownedByLabels(cluster) },
+          driver,
+          deletionPolicy: 'Delete',
+        }) as const,
+    );
+}
+
+export type VolumeGroupObject = { readonly name: string; readonly spec: LvmVolumeGroupSpec };
+
+export function volumeGroupsOf(cluster: LvmCluster): readonly VolumeGroupObject[] {
+  return classesOf(cluster).map((one) => ({ name: one.name, spec: volumeGroupOf(cluster, one) }));
+}

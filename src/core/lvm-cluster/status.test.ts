@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  LvmCluster,
+  LvmClusterStatus,
+  LvmDeviceClass,
+} from '../../api/objects/lvm-cluster.ts';
+import type {
+  LvmVolumeGroupNodeStatus,
+  LvmVolumeGroupStatus,
+} from '../../api/objects/lvm-volume-group.ts';
+import type { CsiNode, Node } from '../../api/objects/storage.ts';
+import { type ClusterSight, clusterStatus } from './status.ts';
+
+function metadata(name: string) {
+  return { name, uid: name, resourceVersion: '1' };
+}
+
+function cluster(classes: readonly LvmDeviceClass[], status: LvmClusterStatus = {}): LvmCluster {
+  return { metadata: metadata('mine'), spec: { storage: { deviceClasses: classes } }, status };
+}
+
+function node(name: string, labels: Readonly<Record<string, string>> = {}): Node {
+  return { metadata: { ...metadata(name), labels } };
+}
+
+function report(
+  name: string,
+  ...groups: readonly Partial<LvmVolumeGroupStatus>[]
+): LvmVolumeGroupNodeStatus {
+  const nodeStatus = groups.map(
+    (group): LvmVolumeGroupStatus => ({
+      ...{ name: 'vg1', status: 'Ready', deviceDiscoveryPolicy: 'Preconfigured' },
+      ...group,
+    }),
+  );
+  return { metadata: metadata(name), spec: { nodeStatus } };
+}
+
+function csiNode(name: string, driver = 'topolvm.io'): CsiNode {
+  return { metadata: metadata(name), spec: { drivers: [{ name: driver, nodeID: name }] } };
+}
+
+const well: ClusterSight = {
+  cluster: cluster([{ name: 'vg1' }]),
+  nodes: [node('n1'), node('n2')],
+  reports: [report('n1', {}), report('n2', {})],
+  csiNodes: [csiNode('n1'), csiNode('n2')],
+  driver: 'topolvm.io',
+  troubles: [],
+  nowText: '2026-01-01T00:00:00Z',
+};
+
+/** State, then reason and message of each condition that does not hold. */
+function told(changes: Partial<ClusterSight>): readonly (string | undefined)[] {
+  const { state, conditions = [] } = clusterStatus({ ...well, ...changes });
+  const bad = conditions.filter(({ status }) => status === 'False');
+  return [state, ...bad.map(({ reason, message }) => `${reason}: ${message}`)];
+}
+
+test('a cluster that is well is Ready', () => {
+  const status = clusterStatus(well);
+  assert.deepEqual(status, {
+    ready: true,
+    state: 'Ready',
+    conditions: [
+      {
+        type: 'ResourcesAvailable',
+        ...{ status: 'True', reason: 'ResourcesAvailable', message: 'all that it needs is there' },
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+      {
+        type: 'VolumeGroupsReady',
+        ...{ status: 'True', reason: 'VGsReady', message: 'all volume groups are ready' },
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+    deviceClassStatuses: [
+      {
+        name: 'vg1',
+        nodeStatus: ['n1', 'n2'].map((name) => ({
+          ...{ node: name, name: 'vg1', status: 'Ready', deviceDiscoveryPolicy: 'Preconfigured' },
+        })),
+      },
+    ],
+    drivers: [{ name: 'topolvm.io', nodes: 2, registered: 2 }],
+  });
+});
+
+test('nothing changes by itself: neither order nor times', () => {
+  const first = clusterStatus(well);
+  const later = clusterStatus({
+    ...well,
+    cluster: cluster([{ name: 'vg1' }], first),
+    nodes: well.nodes.toReversed(),
+    reports: well.reports.toReversed(),
+    nowText: '2026-01-02T00:00:00Z',
+  });
+  assert.deepEqual(later, first);
+});
+
+test('the worst group says how the cluster is', () => {
+  const groups = (one: Partial<LvmVolumeGroupStatus>, other: Partial<LvmVolumeGroupStatus>) =>
+    told({ reports: [report('n1', one), report('n2', other)] });
+  const failed = { status: 'Failed', reason: 'DeviceNotFound: no /dev/sdb' };
+  const degraded = { status: 'Degraded', reason: 'VolumeGroupPartial: one is missing' };
+  const going = { status: 'Progressing' };
+  assert.deepEqual(groups(degraded, failed), [
+    'Failed',
+    'VGsFailed: vg1 on n2: DeviceNotFound: no /dev/sdb',
+  ]);
+  assert.deepEqual(groups(degraded, going), [
+    'Degraded',
+    'VGsDegraded: vg1 on n1: VolumeGroupPartial: one is missing',
+  ]);
+  assert.deepEqual(groups({}, going), [
+    'Progressing',
+    'VGReadinessInProgress: vg1 on n2: Progressing',
+  ]);
+  assert.deepEqual(told({ reports: [report('n1', {})] }), [
+    'Progressing',
+    'VGReadinessInProgress: vg1 on n2: its agent has not told of it yet',
+  ]);
+});
+
+test('a class that no node is meant by is not Ready', () => {
+  const matchExpressions = [{ key: 'disk', operator: 'Exists' }];
+  const nodeSelector = { nodeSelectorTerms: [{ matchExpressions }] };
+  const [state, text] = told({ cluster: cluster([{ name: 'vg1', nodeSelector }]) });
+  assert.equal(state, 'Progressing');
+  assert.match(text ?? '', /^VGReadinessInProgress: vg1: no node is meant/);
+  const labelled = {
+    nodes: [node('n1', { disk: 'ssd' }), node('n2')],
+    reports: [report('n1', {})],
+  };
+  assert.deepEqual(told({ cluster: cluster([{ name: 'vg1', nodeSelector }]), ...labelled }), [
+    'Ready',
+  ]);
+});
+
+test('what could not be made is told', () => {
+  assert.deepEqual(told({ troubles: ['StorageClass lvms-vg1: forbidden', 'more'] }), [
+    'Progressing',
+    'ResourcesSyncIncomplete: StorageClass lvms-vg1: forbidden\nmore',
+  ]);
+  assert.deepEqual(told({ troubles: undefined }), [
+    'Progressing',
+    'ReconciliationInProgress: what the LVMCluster needs is being made',
+  ]);
+});
+
+test('without classes the groups are their administrator’s', () => {
+  const { state, conditions = [] } = clusterStatus({ ...well, cluster: cluster([]), reports: [] });
+  assert.equal(state, 'Ready');
+  assert.deepEqual(
+    conditions.map(({ reason }) => reason),
+    ['ResourcesAvailable', 'VGsUnmanaged'],
+  );
+});
+
+test('a driver tells which nodes do not have it', () => {
+  const { drivers } = clusterStatus({ ...well, csiNodes: [csiNode('n1'), csiNode('n2', 'other')] });
+  const message = 'kubelet of n2 does not know it yet';
+  assert.deepEqual(drivers, [{ name: 'topolvm.io', nodes: 2, registered: 1, message }]);
+});
