@@ -8,7 +8,7 @@ import {
 } from '../core/cluster/extender.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import { isBlocked } from '../core/usable-vg.ts';
-import { type Address, close, httpServer, listen } from '../process/http-server.ts';
+import { type Address, close, httpServer, listen, readBody } from '../process/http-server.ts';
 
 export type ExtenderOptions = { readonly names: ClusterNames; readonly divisors: Divisors };
 
@@ -55,7 +55,7 @@ export class Extender {
       return send(response, refused(404, 'ask for /predicate, /prioritize or /status'));
     }
     if (request.method !== 'POST') return send(response, refused(405, 'only POST is answered'));
-    const text = await bodyOf(request);
+    const text = await readBody(request, questionBytesMax);
     if (text === undefined) {
       response.setHeader('connection', 'close');
       return send(response, refused(413, `a question has at most ${questionBytesMax} bytes`));
@@ -66,22 +66,6 @@ export class Extender {
 
 /** Whole Nodes are in a question. TopoLVM takes 10 MiB. */
 const questionBytesMax = 16 * 1024 * 1024;
-
-/** Undefined when there is too much of it, or when the caller left. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > questionBytesMax) return undefined;
-      chunks.push(chunk);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(chunks).toString();
-}
 
 export function answerTo(
   path: '/predicate' | '/prioritize',

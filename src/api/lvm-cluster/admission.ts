@@ -1,0 +1,116 @@
+import { showList } from '../../base/show.ts';
+import { showProblem } from '../decode.ts';
+import type { LvmCluster } from '../objects/lvm-cluster.ts';
+import type { LvmVolumeGroup } from '../objects/lvm-volume-group.ts';
+import { isSameJson } from '../same.ts';
+import { checkCreation, checkUpdate, classesOf, type Surroundings } from './check.ts';
+import { checkClassChange } from './check-change.ts';
+import { checkClass } from './check-class.ts';
+import { type AddOperation, defaultsFor } from './defaults.ts';
+import { Findings } from './findings.ts';
+
+/** What an API server asks before it takes an object. */
+export type AdmissionRequest<T> = {
+  readonly operation: string;
+  /** Missing when it is deleted. */
+  readonly object?: T | null;
+  /** Missing when it is made. */
+  readonly oldObject?: T | null;
+};
+
+export type Verdict = {
+  readonly isAllowed: boolean;
+  readonly message: string;
+  readonly warnings: readonly string[];
+  readonly patch: readonly AddOperation[];
+};
+
+export type AdmissionView = Surroundings & {
+  readonly isMicroShift: boolean;
+  /** What keeps these classes from going, in words: claims and retained volumes. */
+  readonly inTheWay: (classes: readonly string[]) => readonly string[];
+};
+
+const allowed: Verdict = { isAllowed: true, message: '', warnings: [], patch: [] };
+
+export function fillInCluster(
+  { operation, object }: AdmissionRequest<LvmCluster>,
+  { isMicroShift }: Pick<AdmissionView, 'isMicroShift'>,
+): Verdict {
+  if (operation !== 'CREATE' || object === undefined || object === null) return allowed;
+  return { ...allowed, patch: defaultsFor(object, isMicroShift) };
+}
+
+export function judgeCluster(
+  { operation, object, oldObject }: AdmissionRequest<LvmCluster>,
+  view: AdmissionView,
+): Verdict {
+  if (operation === 'DELETE') return judgeDeletion(oldObject ?? undefined, view);
+  if (object === undefined || object === null) return allowed;
+  if (oldObject === undefined || oldObject === null) return verdictOf(checkCreation(object, view));
+  // Marks and the end of what is going already are no changes of what is wanted.
+  const isGoing = object.metadata.deletionTimestamp !== undefined;
+  if (isGoing || isSameJson(oldObject.spec ?? {}, object.spec ?? {})) return allowed;
+  const findings = checkUpdate(oldObject, object, view.nodes);
+  const kept = new Set(classesOf(object).map(({ name }) => name));
+  const gone = classesOf(oldObject)
+    .map(({ name }) => name)
+    .filter((name) => !kept.has(name));
+  for (const name of gone) {
+    const volumes = view.inTheWay([name]);
+    if (volumes.length === 0) continue;
+    const remedy = `keep it until they are deleted: it holds ${few(volumes)}`;
+    findings.refuse(`spec.storage.deviceClasses[${name}]`, undefined, remedy);
+  }
+  return verdictOf(findings);
+}
+
+function judgeDeletion(cluster: LvmCluster | undefined, view: AdmissionView): Verdict {
+  if (cluster === undefined) return allowed;
+  const volumes = view.inTheWay(classesOf(cluster).map(({ name }) => name));
+  if (volumes.length === 0) return allowed;
+  const message = `LVMCluster ${cluster.metadata.name} cannot be deleted: it holds \
+${few(volumes)}; delete these first`;
+  return { ...allowed, isAllowed: false, message };
+}
+
+const toldMax = 5;
+
+/** A few of them are enough to find the others. */
+function few(items: readonly string[]): string {
+  const more = items.length - toldMax;
+  if (more <= 0) return showList(items);
+  return `${items.slice(0, toldMax).join(', ')} and ${more} more`;
+}
+
+/** Agents act by it, so it is looked at as closely as the class that it came from. */
+export function judgeVolumeGroup({
+  operation,
+  object,
+  oldObject,
+}: AdmissionRequest<LvmVolumeGroup>): Verdict {
+  if (operation === 'DELETE' || object === undefined || object === null) return allowed;
+  const { name } = object.metadata;
+  const is = { name, ...object.spec };
+  const was = oldObject?.spec === undefined ? undefined : { name, ...oldObject.spec };
+  if (was !== undefined && isSameJson(was, is)) return allowed;
+  const findings = new Findings();
+  checkClass(is, findings);
+  if (was !== undefined) checkClassChange(was, is, findings);
+  const known = was === undefined ? [] : problemsOf(was);
+  const problems = findings.problems.filter(
+    (problem) => !problem.isStrict || !known.includes(showProblem(problem)),
+  );
+  return verdictOf({ problems, warnings: [] });
+}
+
+function problemsOf(group: Parameters<typeof checkClass>[0]): readonly string[] {
+  const findings = new Findings();
+  checkClass(group, findings);
+  return findings.problems.map(showProblem);
+}
+
+function verdictOf({ problems, warnings }: Pick<Findings, 'problems' | 'warnings'>): Verdict {
+  if (problems.length === 0) return { ...allowed, warnings };
+  return { ...allowed, isAllowed: false, message: problems.map(showProblem).join('; '), warnings };
+}
