@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PersistentVolumeClaim } from '../../api/objects/claim.ts';
+import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
+import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupNodeStatus,
+  LvmVolumeGroupSpec,
+} from '../../api/objects/lvm-volume-group.ts';
+import type { Metadata } from '../../api/objects/metadata.ts';
+import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
+import type { Node, StorageClass } from '../../api/objects/storage.ts';
+import { ownedByLabels, storageClassesOf } from './objects.ts';
+import { type ClusterView, type Deed, planCluster } from './plan.ts';
+
+function metadata(name: string, changes: Partial<Metadata> = {}): Metadata {
+  return { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '1', ...changes };
+}
+
+const disks = { deviceSelector: { paths: ['/dev/a', '/dev/b'] } };
+const vg1: LvmDeviceClass = { name: 'vg1', default: true, ...disks };
+const vg2: LvmDeviceClass = { name: 'vg2', deviceSelector: { paths: ['/dev/c'] } };
+
+function cluster(classes: readonly LvmDeviceClass[], changes: Partial<Metadata> = {}): LvmCluster {
+  return {
+    metadata: metadata('mine', { finalizers: ['lvmcluster.topolvm.io'], ...changes }),
+    spec: { storage: { deviceClasses: classes } },
+  };
+}
+
+const ownerReferences = [
+  { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'mine', uid: 'uid-mine' },
+];
+
+function group(
+  name: string,
+  spec: LvmVolumeGroupSpec,
+  changes: Partial<Metadata> = {},
+): LvmVolumeGroup {
+  return { metadata: metadata(name, { ownerReferences, ...changes }), spec };
+}
+
+function node(name: string): Node {
+  return { metadata: metadata(name) };
+}
+
+function report(name: string, changes: Partial<Metadata> = {}): LvmVolumeGroupNodeStatus {
+  return { metadata: metadata(name, changes) };
+}
+
+function classesFor(of: LvmCluster): readonly StorageClass[] {
+  return storageClassesOf(of, 'topolvm.io', []).map((one) => ({
+    ...one,
+    metadata: { ...metadata(one.metadata.name), ...one.metadata },
+  }));
+}
+
+const both = cluster([vg1, vg2]);
+const settled: ClusterView = {
+  cluster: both,
+  nodes: [node('n1'), node('n2')],
+  groups: [
+    group('vg1', { ...disks, default: true }),
+    group('vg2', { ...vg2Spec(), default: false }),
+  ],
+  reports: [report('n1'), report('n2')],
+  classes: classesFor(both),
+  snapshotClasses: [],
+  claims: [],
+  volumes: [],
+  logicalVolumes: [],
+  driver: 'topolvm.io',
+};
+
+function vg2Spec(): LvmVolumeGroupSpec {
+  const { name: _name, ...spec } = vg2;
+  return spec;
+}
+
+function claim(name: string, storageClassName: string): PersistentVolumeClaim {
+  return { metadata: metadata(name), spec: { storageClassName } };
+}
+
+function volume(name: string, claimUid: string): PersistentVolume {
+  const csi = { driver: 'topolvm.io', volumeHandle: `handle-${name}` };
+  const spec = { storageClassName: 'lvms-vg2', csi, claimRef: { uid: claimUid } };
+  return { metadata: metadata(name), spec };
+}
+
+function logicalVolume(name: string, volumeID: string): LogicalVolume {
+  const spec = { name, nodeName: 'n1', size: '1Gi', deviceClass: 'vg2' };
+  return { metadata: metadata(name), spec, status: { volumeID } };
+}
+
+/** What would be done, in short. */
+function deeds(changes: Partial<ClusterView>): readonly string[] {
+  return planCluster({ ...settled, ...changes }).deeds.map(shown);
+}
+
+function shown(deed: Deed): string {
+  switch (deed.kind) {
+    case 'apply-class':
+    case 'apply-snapshot-class':
+      return `${deed.kind} ${deed.object.metadata.name}`;
+    case 'make-group':
+    case 'delete-class':
+    case 'delete-snapshot-class':
+      return `${deed.kind} ${deed.name}`;
+    case 'change-group':
+      return `${deed.kind} ${deed.group.metadata.name} -${deed.release.join(',')}`;
+    case 'delete-group':
+      return `${deed.kind} ${deed.group.metadata.name}`;
+    case 'free-group':
+      return `${deed.kind} ${deed.group.metadata.name} of ${deed.node}`;
+    case 'make-report':
+      return `${deed.kind} ${deed.node}`;
+    case 'delete-report':
+      return `${deed.kind} ${deed.report.metadata.name}`;
+    default:
+      return deed.kind;
+  }
+}
+
+test('a cluster that is as it should be needs nothing', () => {
+  assert.deepEqual(planCluster(settled), { deeds: [], troubles: [], waits: [] });
+});
+
+test('a new cluster is marked first, and then everything is made', () => {
+  const empty = { groups: [], reports: [], classes: [] };
+  assert.deepEqual(deeds({ ...empty, cluster: cluster([vg1, vg2], { finalizers: [] }) }), [
+    'mark-cluster',
+  ]);
+  assert.deepEqual(deeds(empty), [
+    ...['make-group vg1', 'make-group vg2', 'apply-class lvms-vg1', 'apply-class lvms-vg2'],
+    ...['make-report n1', 'make-report n2'],
+  ]);
+});
+
+test('snapshot classes are made for thin classes, where there is such a kind', () => {
+  const thin = cluster([{ ...vg1, thinPoolConfig: { name: 'p', overprovisionRatio: 2 } }]);
+  const view = { cluster: thin, groups: [], classes: classesFor(thin) };
+  assert.deepEqual(deeds(view), ['make-group vg1', 'apply-snapshot-class lvms-vg1']);
+  assert.deepEqual(deeds({ ...view, snapshotClasses: undefined }), ['make-group vg1']);
+  const labels = ownedByLabels(thin);
+  const made = [{ metadata: { name: 'lvms-vg1', labels } }];
+  assert.deepEqual(deeds({ ...view, snapshotClasses: made }), ['make-group vg1']);
+});
+
+test('a device that is taken out of a class is to leave, and one that comes back stays', () => {
+  const less = cluster([{ ...vg1, deviceSelector: { paths: ['/dev/b'] } }, vg2]);
+  assert.deepEqual(deeds({ cluster: less }), ['change-group vg1 -/dev/a']);
+  const [, second] = settled.groups;
+  const annotations = { 'quarry.io/release-devices': '["/dev/a"]' };
+  const leaving = group(
+    'vg1',
+    { deviceSelector: { paths: ['/dev/b'] }, default: true },
+    { annotations },
+  );
+  assert.ok(second !== undefined);
+  assert.deepEqual(deeds({ cluster: less, groups: [leaving, second] }), []);
+  assert.deepEqual(deeds({ groups: [leaving, second] }), ['change-group vg1 -']);
+});
+
+test('what a webhook that was away let pass is not done', () => {
+  const pool = { name: 'pool', overprovisionRatio: 2 };
+  const changed = planCluster({
+    ...settled,
+    cluster: cluster([{ ...vg1, thinPoolConfig: pool }, vg2]),
+  });
+  assert.deepEqual(changed.deeds.map(shown), []);
+  assert.match(changed.troubles.join(), /thinPoolConfig is "pool": leave it out/);
+  const wrong = planCluster({
+    ...settled,
+    ...{ cluster: cluster([{ ...vg1, deviceSelector: { paths: ['sdb'] } }, vg2]), groups: [] },
+  });
+  assert.deepEqual(wrong.deeds, []);
+  assert.match(wrong.troubles.join(), /write a path that starts with/);
+  const long = planCluster({
+    ...settled,
+    cluster: cluster([vg1, { ...vg2, name: 'a'.repeat(70) }]),
+  });
+  assert.deepEqual(long.deeds.map(shown), ['delete-class lvms-vg2'], 'only the old class goes');
+  assert.match(long.troubles.join(), /write at most 63 characters/);
+});
+
+test('a class of storage that differs is left alone, and told', () => {
+  const [first, ...others] = settled.classes;
+  assert.ok(first !== undefined);
+  const other = { ...first, reclaimPolicy: 'Retain' };
+  const { deeds: done, troubles } = planCluster({ ...settled, classes: [other, ...others] });
+  assert.deepEqual(done, []);
+  assert.match(troubles.join(), /^StorageClass lvms-vg1 has another reclaimPolicy/);
+  const unmarked = { ...first, metadata: { ...first.metadata, annotations: {} } };
+  assert.deepEqual(deeds({ classes: [unmarked, ...others] }), ['apply-class lvms-vg1']);
+});
+
+test('a class that was taken out goes step by step, once it holds nothing', () => {
+  const one = { cluster: cluster([vg1]), groups: settled.groups };
+  const claims = [claim('data', 'lvms-vg2')];
+  const busy = planCluster({ ...settled, ...one, claims });
+  assert.deepEqual(busy.deeds, []);
+  assert.deepEqual(busy.waits, ['device class vg2 stays while it holds claim ns/data']);
+  assert.deepEqual(deeds(one), ['delete-class lvms-vg2']);
+  const [first] = settled.classes;
+  assert.ok(first !== undefined);
+  assert.deepEqual(deeds({ ...one, classes: [first] }), ['delete-group vg2']);
+  const [kept] = settled.groups;
+  assert.ok(kept !== undefined);
+  const going = group('vg2', vg2Spec(), { deletionTimestamp: 'now' });
+  assert.deepEqual(deeds({ ...one, groups: [kept, going], classes: [first] }), []);
+  const foreign = group('other', {}, { ownerReferences: [] });
+  assert.deepEqual(deeds({ groups: [...settled.groups, foreign] }), [], 'it is not ours');
+});
+
+test('retained volumes and LVs that nothing else tells of hold a class too', () => {
+  const one = { ...settled, cluster: cluster([vg1]) };
+  const { waits } = planCluster({
+    ...one,
+    volumes: [volume('kept', 'gone')],
+    logicalVolumes: [logicalVolume('lv1', 'handle-kept'), logicalVolume('lv2', 'lost')],
+  });
+  assert.deepEqual(waits, [
+    'device class vg2 stays while it holds volume kept and LogicalVolume lv2',
+  ]);
+  const bound = planCluster({
+    ...one,
+    ...{ claims: [claim('data', 'lvms-vg2')], volumes: [volume('kept', 'uid-data')] },
+  });
+  assert.deepEqual(bound.waits, ['device class vg2 stays while it holds claim ns/data']);
+});
+
+test('a node that is gone holds nothing back', () => {
+  const finalizers = ['n1', 'n3'].map((name) => `cleanup.vgmanager.node.topolvm.io/${name}`);
+  const [first, second] = settled.groups;
+  assert.ok(first !== undefined && second !== undefined);
+  const held = group('vg2', second.spec ?? {}, { finalizers });
+  const reports = [...settled.reports, report('n3')];
+  assert.deepEqual(deeds({ groups: [first, held], reports }), [
+    'delete-report n3',
+    'free-group vg2 of n3',
+  ]);
+});
+
+test('a cluster is deleted in order, and never with volumes in it', () => {
+  const going = cluster([vg1, vg2], { deletionTimestamp: 'now' });
+  const view = { cluster: going };
+  const busy = planCluster({ ...settled, ...view, claims: [claim('data', 'lvms-vg1')] });
+  assert.deepEqual(busy.deeds, []);
+  assert.deepEqual(busy.waits, ['device class vg1 holds claim ns/data']);
+  assert.deepEqual(deeds(view), ['delete-class lvms-vg1', 'delete-class lvms-vg2']);
+  assert.deepEqual(deeds({ ...view, classes: [] }), ['delete-group vg1', 'delete-group vg2']);
+  const leaving = settled.groups.map(({ metadata: { name }, spec = {} }) =>
+    group(name, spec, { deletionTimestamp: 'now' }),
+  );
+  assert.deepEqual(deeds({ ...view, classes: [], groups: leaving }), [], 'agents clean up first');
+  assert.deepEqual(deeds({ ...view, classes: [], groups: [] }), [
+    'delete-report n1',
+    'delete-report n2',
+  ]);
+  assert.deepEqual(deeds({ ...view, classes: [], groups: [], reports: [] }), ['release-cluster']);
+});

@@ -1,0 +1,299 @@
+import { showProblem } from '../../api/decode.ts';
+import { checkCluster, classesOf } from '../../api/lvm-cluster/check.ts';
+import { checkClassChange } from '../../api/lvm-cluster/check-change.ts';
+import { Findings } from '../../api/lvm-cluster/findings.ts';
+import { pathsOf } from '../../api/lvm-cluster/paths.ts';
+import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupNodeStatus,
+  LvmVolumeGroupSpec,
+} from '../../api/objects/lvm-volume-group.ts';
+import type { Node, StorageClass } from '../../api/objects/storage.ts';
+import { isSameJson } from '../../api/same.ts';
+import { showList } from '../../base/show.ts';
+import { heldBy, type VolumesView } from './gate.ts';
+import {
+  isOwnedBy,
+  snapshotClassesOf,
+  storageClassesOf,
+  storageClassName,
+  volumeGroupsOf,
+} from './objects.ts';
+import { nodesOfCluster } from './status.ts';
+
+/** What is in the cluster around an LVMCluster. */
+export type ClusterView = VolumesView & {
+  readonly cluster: LvmCluster;
+  readonly nodes: readonly Node[];
+  readonly groups: readonly LvmVolumeGroup[];
+  readonly reports: readonly LvmVolumeGroupNodeStatus[];
+  readonly classes: readonly StorageClass[];
+  /** Undefined where there is no such kind. */
+  readonly snapshotClasses: readonly Labelled[] | undefined;
+};
+
+type Labelled = {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+};
+
+/** One write. Each can be done again, and the next look finds what it did. */
+export type Deed =
+  | { readonly kind: 'mark-cluster' }
+  | { readonly kind: 'apply-class'; readonly object: StorageClassObject }
+  | { readonly kind: 'apply-snapshot-class'; readonly object: SnapshotClassObject }
+  | { readonly kind: 'delete-class'; readonly name: string }
+  | { readonly kind: 'delete-snapshot-class'; readonly name: string }
+  | { readonly kind: 'make-group'; readonly name: string; readonly spec: LvmVolumeGroupSpec }
+  | {
+      readonly kind: 'change-group';
+      readonly group: LvmVolumeGroup;
+      readonly spec: LvmVolumeGroupSpec;
+      /** Devices that were named once and shall leave. */
+      readonly release: readonly string[];
+    }
+  | { readonly kind: 'delete-group'; readonly group: LvmVolumeGroup }
+  | { readonly kind: 'make-report'; readonly node: string }
+  | { readonly kind: 'delete-report'; readonly report: LvmVolumeGroupNodeStatus }
+  | { readonly kind: 'free-group'; readonly group: LvmVolumeGroup; readonly node: string }
+  | { readonly kind: 'release-cluster' };
+
+type StorageClassObject = ReturnType<typeof storageClassesOf>[number];
+type SnapshotClassObject = ReturnType<typeof snapshotClassesOf>[number];
+
+export type ClusterPlan = {
+  readonly deeds: readonly Deed[];
+  /** What cannot be done, and why. */
+  readonly troubles: readonly string[];
+  /** What somebody has to delete first. */
+  readonly waits: readonly string[];
+};
+
+export const clusterFinalizer = 'lvmcluster.topolvm.io';
+/** One for each node that may have a volume group of it. */
+export const groupFinalizerPrefix = 'cleanup.vgmanager.node.topolvm.io/';
+/** Devices that were taken out of the class, as a list in JSON. */
+export const releaseAnnotation = 'quarry.io/release-devices';
+
+export function planCluster(view: ClusterView): ClusterPlan {
+  const { cluster } = view;
+  if (cluster.metadata.deletionTimestamp !== undefined) return planDeletion(view);
+  if (!(cluster.metadata.finalizers ?? []).includes(clusterFinalizer)) {
+    return { deeds: [{ kind: 'mark-cluster' }], troubles: [], waits: [] };
+  }
+  const problems = checkCluster(cluster, view.nodes).problems;
+  // Nothing is begun on the strength of an object that the webhook would have refused.
+  const wrong = problems.filter(({ isStrict }) => !isStrict).map(showProblem);
+  const gone = planGoneClasses(view);
+  const groups = wrong.length > 0 ? { ...none, refused: [] } : planGroups(view);
+  const classes = wrong.length > 0 ? none : planClasses(view, groups.refused);
+  const parts = [gone, groups, classes];
+  return {
+    deeds: [...parts.flatMap(({ deeds }) => deeds), ...planReports(view)],
+    troubles: [...wrong, ...parts.flatMap(({ troubles }) => troubles)],
+    waits: gone.waits,
+  };
+}
+
+type Part = ClusterPlan;
+const none: Part = { deeds: [], troubles: [], waits: [] };
+
+/** `refused` are classes that cannot be as they are wanted: nothing else is made for them. */
+function planGroups(view: ClusterView): Part & { readonly refused: readonly string[] } {
+  const deeds: Deed[] = [];
+  const troubles: string[] = [];
+  const refused: string[] = [];
+  const known = checkCluster(view.cluster, view.nodes).problems;
+  for (const { name, spec } of volumeGroupsOf(view.cluster)) {
+    const group = view.groups.find(({ metadata }) => metadata.name === name);
+    const found =
+      group === undefined
+        ? known.filter(({ field }) => field.includes(`deviceClasses[${name}]`)).map(showProblem)
+        : whyNotChange(group, spec);
+    if (found.length > 0) {
+      troubles.push(...found);
+      refused.push(name);
+    } else if (group === undefined) {
+      deeds.push({ kind: 'make-group', name, spec });
+    } else {
+      const release = releasedOf(group, spec);
+      const isDone = isSameJson(group.spec ?? {}, spec) && isSameJson(release, releaseOf(group));
+      if (!isDone) deeds.push({ kind: 'change-group', group, spec, release });
+    }
+  }
+  return { deeds, troubles, waits: [], refused };
+}
+
+function whyNotChange(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec): readonly string[] {
+  const { name, deletionTimestamp } = group.metadata;
+  if (deletionTimestamp !== undefined) {
+    return [`LVMVolumeGroup ${name} is being deleted: it is made anew when it is gone`];
+  }
+  const findings = new Findings();
+  checkClassChange({ name, ...group.spec }, { name, ...spec }, findings);
+  return findings.problems.map(showProblem);
+}
+
+/**
+ * Devices leave a group only when they were named in it once and are not any more: a name that
+ * cannot be found today says nothing.
+ */
+function releasedOf(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec): readonly string[] {
+  const named = new Set(pathsOf(spec).map(({ path }) => path));
+  const before = pathsOf(group.spec ?? {}).map(({ path }) => path);
+  return [...new Set([...releaseOf(group), ...before])]
+    .filter((path) => !named.has(path))
+    .toSorted();
+}
+
+export function releaseOf({ metadata }: LvmVolumeGroup): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(metadata.annotations?.[releaseAnnotation] ?? '[]');
+    return Array.isArray(list) ? list.filter((path) => typeof path === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Storage classes first: from then on nobody can ask for more. Groups go when they hold nothing. */
+function planGoneClasses(view: ClusterView): Part {
+  const wanted = new Set(classesOf(view.cluster).map(({ name }) => name));
+  const deeds: Deed[] = [];
+  const waits: string[] = [];
+  for (const group of ownGroups(view)) {
+    const { name, deletionTimestamp } = group.metadata;
+    if (wanted.has(name)) continue;
+    const held = heldBy(name, view);
+    if (held.length > 0) {
+      waits.push(`device class ${name} stays while it holds ${showList(held)}`);
+      continue;
+    }
+    const others = classDeletions(name, view);
+    if (others.length > 0) deeds.push(...others);
+    else if (deletionTimestamp === undefined) deeds.push({ kind: 'delete-group', group });
+  }
+  return { deeds, troubles: [], waits };
+}
+
+function ownGroups({ groups, cluster }: ClusterView): readonly LvmVolumeGroup[] {
+  return groups.filter(({ metadata }) =>
+    (metadata.ownerReferences ?? []).some(({ uid }) => uid === cluster.metadata.uid),
+  );
+}
+
+function classDeletions(deviceClass: string, view: ClusterView): readonly Deed[] {
+  const name = storageClassName(deviceClass);
+  const isOurs = (one: Labelled) => one.metadata.name === name && isOwnedBy(one, view.cluster);
+  return [
+    ...(view.classes.some(isOurs) ? [{ kind: 'delete-class', name } as const] : []),
+    ...((view.snapshotClasses ?? []).some(isOurs)
+      ? [{ kind: 'delete-snapshot-class', name } as const]
+      : []),
+  ];
+}
+
+function planClasses(view: ClusterView, refused: readonly string[]): Part {
+  const deeds: Deed[] = [];
+  const troubles: string[] = [];
+  const isWanted = ({ metadata: { name } }: Labelled) =>
+    !refused.some((one) => storageClassName(one) === name);
+  const wanted = storageClassesOf(view.cluster, view.driver, view.classes).filter(isWanted);
+  for (const object of wanted) {
+    const { name } = object.metadata;
+    const found = view.classes.find(({ metadata }) => metadata.name === name);
+    const unlike = found === undefined ? [] : differences(found, object);
+    if (unlike.length > 0) {
+      troubles.push(
+        `StorageClass ${name} has another ${showList(unlike)}, and these can never be changed: \
+delete it, and it is made as it should be; volumes are not touched by that`,
+      );
+    } else if (found === undefined || !isMarked(found, object)) {
+      deeds.push({ kind: 'apply-class', object });
+    }
+  }
+  for (const object of snapshotClassesOf(view.cluster, view.driver).filter(isWanted)) {
+    const found = view.snapshotClasses?.find((one) => one.metadata.name === object.metadata.name);
+    const isRight = found !== undefined && isOwnedBy(found, view.cluster);
+    if (view.snapshotClasses === undefined || isRight) continue;
+    deeds.push({ kind: 'apply-snapshot-class', object });
+  }
+  return { deeds, troubles, waits: [] };
+}
+
+const unchangeable = ['provisioner', 'parameters', 'reclaimPolicy', 'volumeBindingMode'] as const;
+
+function differences(found: StorageClass, object: StorageClassObject): readonly string[] {
+  return unchangeable.filter((key) => !isSameJson(found[key], object[key]));
+}
+
+/** Has it all labels and annotations that it should have? Others may stand beside them. */
+function isMarked({ metadata }: StorageClass, object: StorageClassObject): boolean {
+  return (['labels', 'annotations'] as const).every((key) =>
+    Object.entries(object.metadata[key]).every(([name, value]) => metadata[key]?.[name] === value),
+  );
+}
+
+/** One report for each node that is meant, and none of nodes that are gone. */
+function planReports(view: ClusterView): readonly Deed[] {
+  const wanted = nodesOfCluster(view);
+  const there = new Set(view.reports.map(({ metadata }) => metadata.name));
+  const made = wanted
+    .filter((node) => !there.has(node))
+    .map((node): Deed => ({ kind: 'make-report', node }));
+  return [...made, ...planGoneNodes(view)];
+}
+
+/** A node that is gone reports nothing any more, and holds no group back. */
+function planGoneNodes(view: ClusterView): readonly Deed[] {
+  const nodes = new Set(view.nodes.map(({ metadata }) => metadata.name));
+  const reports = view.reports
+    .filter(({ metadata }) => !nodes.has(metadata.name))
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined || hasFinalizer(metadata))
+    .map((report): Deed => ({ kind: 'delete-report', report }));
+  const groups = view.groups.flatMap((group) =>
+    (group.metadata.finalizers ?? [])
+      .filter((name) => name.startsWith(groupFinalizerPrefix))
+      .map((name) => name.slice(groupFinalizerPrefix.length))
+      .filter((node) => !nodes.has(node))
+      .map((node): Deed => ({ kind: 'free-group', group, node })),
+  );
+  return [...reports, ...groups];
+}
+
+function hasFinalizer({ finalizers = [] }: { readonly finalizers?: readonly string[] }): boolean {
+  return finalizers.length > 0;
+}
+
+/** What is first goes first: nobody asks for more, groups, reports, and the cluster itself. */
+function planDeletion(view: ClusterView): ClusterPlan {
+  const { cluster } = view;
+  const names = [
+    ...new Set([
+      ...classesOf(cluster).map(({ name }) => name),
+      ...ownGroups(view).map(({ metadata }) => metadata.name),
+    ]),
+  ].toSorted();
+  const waits = names.flatMap((name) => {
+    const held = heldBy(name, view);
+    return held.length === 0 ? [] : [`device class ${name} holds ${showList(held)}`];
+  });
+  const freed = planGoneNodes(view);
+  if (waits.length > 0) return { deeds: freed, troubles: [], waits };
+  const classes = names.flatMap((name) => classDeletions(name, view));
+  if (classes.length > 0) return { deeds: [...classes, ...freed], troubles: [], waits: [] };
+  const groups = ownGroups(view);
+  if (groups.length > 0) {
+    const going = groups
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map((group): Deed => ({ kind: 'delete-group', group }));
+    return { deeds: [...going, ...freed], troubles: [], waits: [] };
+  }
+  if (view.reports.length > 0) {
+    const deeds = view.reports.map((report): Deed => ({ kind: 'delete-report', report }));
+    return { deeds, troubles: [], waits: [] };
+  }
+  return { deeds: [{ kind: 'release-cluster' }], troubles: [], waits: [] };
+}
