@@ -30,6 +30,8 @@ export type KindWatchParts<T extends KubeObject> = {
   /** The versions we can read, the best first. */
   readonly versions: readonly string[];
   readonly kindOf: (version: string) => Kind<T>;
+  /** Where its objects are looked for; everywhere, unless told otherwise. */
+  readonly namespace?: string;
 };
 
 /** A kind that is there, and all objects of it. */
@@ -123,10 +125,10 @@ export class KindWatch<T extends KubeObject> {
     this.#leave();
     if (version === undefined) return;
     this.#followed = key;
-    const { client, clock, chance, trouble, kindOf } = this.#parts;
+    const { client, clock, chance, trouble, kindOf, namespace } = this.#parts;
     const kind = kindOf(version);
     const informer = new Informer<T>({
-      ...{ client, clock, chance, kind, scopes: [{}] },
+      ...{ client, clock, chance, kind, scopes: [namespace === undefined ? {} : { namespace }] },
       ...(trouble === undefined ? {} : { trouble }),
     });
     const stop = new AbortController();

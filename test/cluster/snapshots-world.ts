@@ -181,7 +181,7 @@ export function annotationsOf(object: Stored | undefined): Readonly<Record<strin
   return object?.metadata.annotations ?? {};
 }
 
-function pathOf(collection: string, name: string, namespace: string | undefined): string {
+export function pathOf(collection: string, name: string, namespace: string | undefined): string {
   if (namespace === undefined) return `${collection}/${name}`;
   const at = collection.lastIndexOf('/');
   return `${collection.slice(0, at)}/namespaces/${namespace}${collection.slice(at)}/${name}`;
@@ -216,7 +216,7 @@ export class Life {
 
 const never = new Promise<never>(() => undefined);
 
-function mortalTransport(inner: MemoryTransport, life: Life): Transport {
+export function mortalTransport(inner: MemoryTransport, life: Life): Transport {
   return {
     send: async (call: Call): Promise<Answer> => {
       if (life.isDead) return never;

@@ -34,6 +34,9 @@ export const collections = {
   contents: '/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents',
   definitions: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
   snapshotClasses: '/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses',
+  lvmClusters: '/apis/lvm.topolvm.io/v1alpha1/lvmclusters',
+  lvmVolumeGroups: '/apis/lvm.topolvm.io/v1alpha1/lvmvolumegroups',
+  lvmNodeStatuses: '/apis/lvm.topolvm.io/v1alpha1/lvmvolumegroupnodestatuses',
 } as const;
 
 const custom = { isNamespaced: false, hasStatus: true, isCustom: true } as const;
@@ -74,6 +77,9 @@ const rules: Readonly<Record<string, Rule>> = {
     }),
     objection: fixed('provisioner', 'parameters', 'reclaimPolicy', 'volumeBindingMode'),
   },
+  [collections.lvmClusters]: { ...custom, isNamespaced: true },
+  [collections.lvmVolumeGroups]: { ...custom, isNamespaced: true },
+  [collections.lvmNodeStatuses]: { ...custom, isNamespaced: true },
   [collections.capacities]: {
     isNamespaced: true,
     objection: fixed('nodeTopology', 'storageClassName'),

@@ -1,0 +1,147 @@
+import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
+import type { Metadata } from '../api/objects/metadata.ts';
+import { ownerOf } from '../core/lvm-cluster/objects.ts';
+import {
+  clusterFinalizer,
+  type Deed,
+  groupFinalizerPrefix,
+  releaseAnnotation,
+} from '../core/lvm-cluster/plan.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { Kind, KubeObject } from '../kube/kind.ts';
+import { storageClassKind, volumeSnapshotClassKind } from '../kube/kinds.ts';
+import { lvmClusterKind, lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
+import { type Patch, pointer } from '../kube/patch.ts';
+import { guardOff, guardOn } from './guards-patch.ts';
+
+/** LVMS' own: what it applied before is ours to change. */
+const fieldManager = 'lvms-operator';
+
+/** LVMS protects reports by it. */
+export const reportFinalizer = 'delete-protection.lvm.openshift.io';
+
+type Means = { readonly client: KubeClient; readonly signal: AbortSignal };
+
+type ClassDeed = Extract<
+  Deed,
+  { kind: 'apply-class' | 'apply-snapshot-class' | 'delete-class' | 'delete-snapshot-class' }
+>;
+
+/** Carries out one write. Each may be done twice: what is done already is left as it is. */
+export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): Promise<void> {
+  const { client, signal } = means;
+  const { namespace = '' } = cluster.metadata;
+  switch (deed.kind) {
+    case 'mark-cluster':
+      await client.patch(lvmClusterKind, cluster.metadata, guardOn(cluster, clusterFinalizer), {
+        signal,
+      });
+      return;
+    case 'release-cluster':
+      return release(lvmClusterKind, cluster, clusterFinalizer, means);
+    case 'make-group': {
+      const { name, spec } = deed;
+      const metadata = { name, namespace, ownerReferences: [ownerOf(cluster)] };
+      return unlessThere(client.create(lvmVolumeGroupKind, { metadata, spec }, { signal }));
+    }
+    case 'change-group':
+      await client.patch(lvmVolumeGroupKind, deed.group.metadata, groupPatch(deed), { signal });
+      return;
+    case 'delete-group': {
+      const { metadata } = deed.group;
+      await client.delete(lvmVolumeGroupKind, metadata, { signal, uid: metadata.uid });
+      return;
+    }
+    case 'free-group':
+      return release(lvmVolumeGroupKind, deed.group, `${groupFinalizerPrefix}${deed.node}`, means);
+    case 'make-report': {
+      const marks = { ownerReferences: [ownerOf(cluster)], finalizers: [reportFinalizer] };
+      const metadata = { name: deed.node, namespace, ...marks };
+      return unlessThere(client.create(lvmNodeStatusKind, { metadata, spec: {} }, { signal }));
+    }
+    case 'delete-report': {
+      const { metadata } = deed.report;
+      await client.delete(lvmNodeStatusKind, metadata, { signal, uid: metadata.uid });
+      return release(lvmNodeStatusKind, deed.report, reportFinalizer, means);
+    }
+    default:
+      return carryOutClass(deed, means);
+  }
+}
+
+async function carryOutClass(deed: ClassDeed, { client, signal }: Means): Promise<void> {
+  switch (deed.kind) {
+    case 'apply-class': {
+      const { name } = deed.object.metadata;
+      await client.patch(storageClassKind, { name }, applied(deed.object), { signal });
+      return;
+    }
+    case 'apply-snapshot-class': {
+      const { name } = deed.object.metadata;
+      await client.patch(volumeSnapshotClassKind, { name }, applied(deed.object), { signal });
+      return;
+    }
+    case 'delete-class':
+      await client.delete(storageClassKind, { name: deed.name }, { signal });
+      return;
+    case 'delete-snapshot-class':
+      await client.delete(volumeSnapshotClassKind, { name: deed.name }, { signal });
+      return;
+  }
+}
+
+async function release<T extends KubeObject>(
+  kind: Kind<T>,
+  object: T,
+  finalizer: string,
+  { client, signal }: Means,
+): Promise<void> {
+  const patch = guardOff(object, finalizer);
+  if (patch === undefined) return;
+  try {
+    await client.patch(kind, object.metadata, patch, { signal });
+  } catch (error) {
+    if (!isKubeError(error, 'NotFound')) throw error;
+  }
+}
+
+function applied(body: object): Patch {
+  return { type: 'apply', fieldManager, force: true, body };
+}
+
+/** What it shall be now, if it is still as we know it. */
+function groupPatch({ group, spec, release }: Extract<Deed, { kind: 'change-group' }>): Patch {
+  const { metadata } = group;
+  const note = release.length === 0 ? null : JSON.stringify(release);
+  return {
+    type: 'json',
+    operations: [
+      ...sameVersion(metadata),
+      { op: 'add', path: '/spec', value: spec },
+      ...annotated(metadata, note),
+    ],
+  };
+}
+
+function sameVersion({ resourceVersion: value }: Metadata) {
+  return [{ op: 'test', path: pointer('metadata', 'resourceVersion'), value } as const];
+}
+
+function annotated({ annotations }: Metadata, value: string | null) {
+  const path = pointer('metadata', 'annotations', releaseAnnotation);
+  if (value === null) {
+    return annotations?.[releaseAnnotation] === undefined ? [] : [{ op: 'remove', path } as const];
+  }
+  if (annotations !== undefined) return [{ op: 'add', path, value } as const];
+  const all = { [releaseAnnotation]: value };
+  return [{ op: 'add', path: pointer('metadata', 'annotations'), value: all } as const];
+}
+
+async function unlessThere(made: Promise<unknown>): Promise<void> {
+  try {
+    await made;
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error;
+  }
+}

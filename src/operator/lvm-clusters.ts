@@ -1,0 +1,228 @@
+import type { LvmCluster, LvmClusterStatus } from '../api/objects/lvm-cluster.ts';
+import { isSameJson } from '../api/same.ts';
+import { heldBy } from '../core/lvm-cluster/gate.ts';
+import { storageClassName } from '../core/lvm-cluster/objects.ts';
+import {
+  type ClusterPlan,
+  type ClusterView,
+  type Deed,
+  planCluster,
+} from '../core/lvm-cluster/plan.ts';
+import { clusterStatus } from '../core/lvm-cluster/status.ts';
+import { KubeError } from '../kube/errors.ts';
+import { apiVersionOf } from '../kube/kind.ts';
+import { logicalVolumeKind } from '../kube/kinds.ts';
+import { lvmClusterKind } from '../kube/lvms-kinds.ts';
+import { type Again, WorkQueue } from '../kube/queue.ts';
+import type { Cluster, Duty } from './duty.ts';
+import { carryOut } from './lvm-clusters-deeds.ts';
+import type { LvmsKinds, SnapshotClasses } from './lvm-clusters-kinds.ts';
+
+type Parts = {
+  readonly cluster: Cluster;
+  readonly kinds: LvmsKinds;
+  readonly snapshotClasses: SnapshotClasses;
+};
+
+const key = 'lvmcluster';
+
+/** How often somebody is told again what is in the way. */
+const waitMs = 10_000;
+
+/**
+ * LVMClusters: what follows from one is made, changed and taken away, one write at a time, and what
+ * is stands in its status. Nothing is written while everything is as it should be.
+ */
+export class LvmClusters implements Duty {
+  readonly #parts: Parts;
+  /** What was told last, by reason: events come once for each change. */
+  readonly #told = new Map<string, string>();
+  #isWaiting = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, chance, log } = this.#parts.cluster;
+    const queue = new WorkQueue({
+      ...{ clock, chance, workers: 1, firstWaitMs: 500, longestWaitMs: 60_000 },
+      work: (_key, stop) => this.#look(stop),
+      trouble: (_key, error, ms) => {
+        if (!(error instanceof KubeError)) throw error;
+        log({ level: 'warn', message: `LVMCluster: ${error.message}`, waitMs: ms });
+      },
+    });
+    const ends = this.#follow(() => queue.add(key));
+    try {
+      await queue.run(signal);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** Claims and volumes come by the thousand, and count only for who wants to go. */
+  #follow(look: () => void): readonly (() => void)[] {
+    const { cluster, kinds, snapshotClasses } = this.#parts;
+    const { nodes, csiNodes, classes, claims, volumes, logicalVolumes } = cluster.stores;
+    const lookIfWaiting = () => {
+      if (this.#isWaiting) look();
+    };
+    const own = ({
+      object,
+    }: {
+      readonly object: { readonly metadata: { readonly name: string } };
+    }) => {
+      if (object.metadata.name.startsWith(storageClassName(''))) look();
+    };
+    return [
+      ...[kinds.clusters, kinds.groups, kinds.reports].flatMap((kind) => [
+        kind.onChange(look),
+        kind.onServed(look),
+      ]),
+      ...[snapshotClasses.onChange(own), snapshotClasses.onServed(look)],
+      ...[nodes.onChange(look), csiNodes.onChange(look), classes.onChange(look)],
+      ...[claims, volumes, logicalVolumes].map((store) => store.onChange(lookIfWaiting)),
+    ];
+  }
+
+  async #look(signal: AbortSignal): Promise<Again> {
+    const { kinds, snapshotClasses } = this.#parts;
+    const all = [kinds.clusters, kinds.groups, kinds.reports, snapshotClasses];
+    if (!all.every((kind) => kind.isKnown)) return undefined;
+    const [first, ...others] = [...kinds.clusters.values()].toSorted(byAge);
+    for (const other of others) await this.#refuse(other, first, signal);
+    if (first === undefined) return undefined;
+    return this.#reconcile(first, signal);
+  }
+
+  async #reconcile(cluster: LvmCluster, signal: AbortSignal): Promise<Again> {
+    const { cluster: means } = this.#parts;
+    const { client, log } = means;
+    const view = this.#view(cluster);
+    const plan = planCluster(view);
+    this.#isWaiting = plan.waits.length > 0 || cluster.metadata.deletionTimestamp !== undefined;
+    this.#tell(cluster, plan);
+    const troubles = [...plan.troubles];
+    for (const deed of plan.deeds) {
+      if (!(await this.#isStillRight(deed, view, signal))) continue;
+      try {
+        await carryOut(deed, cluster, { client, signal });
+        log({ level: 'info', message: `LVMCluster ${cluster.metadata.name}: ${deed.kind}` });
+      } catch (error) {
+        // One that cannot be written does not keep the others from it.
+        if (!(error instanceof KubeError)) throw error;
+        troubles.push(`${deed.kind}: ${error.message}`);
+      }
+    }
+    await this.#writeStatus(cluster, [...troubles, ...plan.waits], signal);
+    if (troubles.length > plan.troubles.length)
+      throw new KubeError('Conflict', troubles.join('; '));
+    return this.#isWaiting ? { afterMs: waitMs } : undefined;
+  }
+
+  /** What is known may be a moment old: a group goes only when nobody knows of a volume in it. */
+  async #isStillRight(deed: Deed, view: ClusterView, signal: AbortSignal): Promise<boolean> {
+    if (deed.kind !== 'delete-group') return true;
+    const { client, names } = this.#parts.cluster;
+    const { items } = await client.list(
+      logicalVolumeKind(names.domain),
+      {},
+      { kind: 'newest' },
+      { signal },
+    );
+    return heldBy(deed.group.metadata.name, { ...view, logicalVolumes: items }).length === 0;
+  }
+
+  #view(cluster: LvmCluster): ClusterView {
+    const { cluster: means, kinds, snapshotClasses } = this.#parts;
+    const { stores, names } = means;
+    return {
+      ...{ cluster, driver: names.driver },
+      nodes: [...stores.nodes.values()],
+      groups: [...kinds.groups.values()],
+      reports: [...kinds.reports.values()],
+      classes: [...stores.classes.values()],
+      snapshotClasses:
+        snapshotClasses.current === undefined ? undefined : [...snapshotClasses.values()],
+      claims: stores.claims.values(),
+      volumes: stores.volumes.values(),
+      logicalVolumes: stores.logicalVolumes.values(),
+    };
+  }
+
+  async #writeStatus(
+    cluster: LvmCluster,
+    troubles: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { cluster: means, kinds } = this.#parts;
+    const { stores, names, wall } = means;
+    const status = clusterStatus({
+      ...{ cluster, driver: names.driver, troubles },
+      nodes: [...stores.nodes.values()],
+      reports: [...kinds.reports.values()],
+      csiNodes: [...stores.csiNodes.values()],
+      nowText: new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
+    });
+    await this.#put(cluster, status, signal);
+  }
+
+  async #put(cluster: LvmCluster, status: LvmClusterStatus, signal: AbortSignal): Promise<void> {
+    if (isSameJson(status, cluster.status ?? {})) return;
+    const { metadata } = cluster;
+    const operations = [
+      { op: 'test', path: '/metadata/uid', value: metadata.uid },
+      { op: 'add', path: '/status', value: status },
+    ] as const;
+    const patch = { type: 'json', operations } as const;
+    const { client } = this.#parts.cluster;
+    const options = { signal, subresource: 'status' } as const;
+    try {
+      await client.patch(lvmClusterKind, metadata, patch, options);
+    } catch (error) {
+      // The last write may have let it go.
+      if (!(error instanceof KubeError) || error.code !== 'NotFound') throw error;
+    }
+  }
+
+  /** A second one is never acted upon: the webhook was away when it was made. */
+  async #refuse(
+    cluster: LvmCluster,
+    first: LvmCluster | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const text = `${first?.metadata.name} is there already, and there can be one LVMCluster only: \
+delete this one`;
+    await this.#writeStatus(cluster, [text], signal);
+  }
+
+  #tell(cluster: LvmCluster, { waits, troubles }: ClusterPlan): void {
+    const isGoing = cluster.metadata.deletionTimestamp !== undefined;
+    const pending = isGoing || waits.length > 0 ? waits.join('; ') : '';
+    this.#event(cluster, 'DeletionPending', pending);
+    this.#event(cluster, 'ResourceReconciliationIncomplete', troubles.join('; '));
+  }
+
+  #event(cluster: LvmCluster, reason: string, message: string): void {
+    const { name, namespace = '', uid } = cluster.metadata;
+    const id = `${uid} ${reason}`;
+    if ((this.#told.get(id) ?? '') === message) return;
+    this.#told.set(id, message);
+    if (message === '') return;
+    const about = {
+      apiVersion: apiVersionOf(lvmClusterKind),
+      kind: 'LVMCluster',
+      name,
+      namespace,
+      uid,
+    };
+    this.#parts.cluster.recorder.event(about, { type: 'Warning', reason, message });
+  }
+}
+
+/** The oldest first, and of two that are of an age always the same one. */
+function byAge(one: LvmCluster, other: LvmCluster): number {
+  const age = ({ metadata }: LvmCluster) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`;
+  return age(one) < age(other) ? -1 : 1;
+}

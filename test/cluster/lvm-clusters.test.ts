@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { collections } from '../kube/fake-api-rules.ts';
+import { LvmWorld, namespace } from './lvm-world.ts';
+
+const vg1 = { name: 'vg1', default: true, deviceSelector: { paths: ['/dev/a'] } };
+const vg2 = { name: 'vg2', deviceSelector: { paths: ['/dev/b', '/dev/c'] } };
+const { lvmClusters, lvmVolumeGroups, lvmNodeStatuses, classes, claims } = collections;
+
+async function settled(effects?: number): Promise<LvmWorld> {
+  const world = new LvmWorld();
+  world.apply(vg1, vg2);
+  world.start(effects);
+  await world.pass(5_000);
+  if (effects !== undefined) {
+    world.stop();
+    world.start();
+    await world.pass(5_000);
+  }
+  await world.playAgents();
+  await world.pass(5_000);
+  return world;
+}
+
+function isReady(world: LvmWorld): void {
+  assert.equal(world.cluster?.status?.state, 'Ready', JSON.stringify(world.cluster?.status));
+  assert.deepEqual(world.names(classes), ['lvms-vg1', 'lvms-vg2']);
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1', 'vg2']);
+  assert.deepEqual(world.names(lvmNodeStatuses), ['n1', 'n2']);
+  assert.deepEqual(world.cluster?.metadata.finalizers, ['lvmcluster.topolvm.io']);
+}
+
+test('an LVMCluster becomes Ready, and then nothing is written for an hour', async () => {
+  const world = await settled();
+  isReady(world);
+  const before = world.api.writes.length;
+  await world.pass(3_600_000 / 100);
+  assert.deepEqual(world.api.writes.slice(before), []);
+  world.stop();
+});
+
+test('an operator that dies after any write leaves nothing half done', async () => {
+  const whole = new LvmWorld();
+  whole.apply(vg1, vg2);
+  whole.start();
+  await whole.pass(5_000);
+  const writes = whole.api.writes.length;
+  whole.stop();
+  assert.ok(writes >= 8, `${writes} writes`);
+  for (let effects = 1; effects <= writes; effects += 1) {
+    const world = await settled(effects);
+    isReady(world);
+    world.stop();
+  }
+});
+
+test('somebody’s StorageClass is not touched, and told of', async () => {
+  const world = new LvmWorld();
+  world.put(classes, { metadata: { name: 'lvms-vg1' }, provisioner: 'other' });
+  world.apply(vg1);
+  world.start();
+  await world.pass(5_000);
+  const condition = world.cluster?.status?.conditions?.find(
+    ({ type }) => type === 'ResourcesAvailable',
+  );
+  assert.equal(condition?.reason, 'ResourcesSyncIncomplete');
+  assert.match(condition?.message ?? '', /^StorageClass lvms-vg1 has another provisioner/);
+  assert.equal(world.api.one(classes, 'lvms-vg1')?.['provisioner'], 'other');
+  assert.deepEqual(
+    world.events.map(({ reason }) => reason),
+    ['ResourceReconciliationIncomplete'],
+  );
+  world.stop();
+});
+
+test('a StorageClass that somebody deleted is made again', async () => {
+  const world = await settled();
+  await world.remove(classes, 'lvms-vg1');
+  await world.pass(5_000);
+  assert.deepEqual(world.names(classes), ['lvms-vg1', 'lvms-vg2']);
+  world.stop();
+});
+
+test('a class goes when its last claim has gone, and only its own objects', async () => {
+  const world = await settled();
+  const spec = { storageClassName: 'lvms-vg2', resources: { requests: { storage: '1Gi' } } };
+  world.put(claims, { metadata: { name: 'data', namespace: 'app', finalizers: [] }, spec });
+  await world.pass(1_000);
+  await world.edit(lvmClusters, 'mine', { spec: { storage: { deviceClasses: [vg1] } } }, namespace);
+  await world.pass(30_000);
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1', 'vg2']);
+  assert.deepEqual(
+    world.events.map(({ reason, message }) => `${reason}: ${message}`),
+    ['DeletionPending: device class vg2 stays while it holds claim app/data'],
+  );
+  await world.edit(claims, 'data', { metadata: { finalizers: [] } }, 'app');
+  await world.remove(claims, 'data', 'app');
+  await world.pass(5_000);
+  await world.playAgents();
+  await world.pass(5_000);
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1']);
+  assert.deepEqual(world.names(classes), ['lvms-vg1']);
+  world.stop();
+});
+
+test('a cluster that is deleted takes along what it made, after the agents', async () => {
+  const world = await settled();
+  await world.remove(lvmClusters, 'mine', namespace);
+  await world.pass(5_000);
+  assert.deepEqual(world.names(classes), [], 'nobody can ask for more');
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1', 'vg2'], 'agents clean up first');
+  await world.playAgents();
+  await world.pass(5_000);
+  assert.deepEqual(world.names(lvmVolumeGroups), []);
+  await world.pass(15_000);
+  assert.deepEqual(world.names(lvmNodeStatuses), []);
+  assert.equal(world.cluster, undefined);
+  world.stop();
+});
+
+test('a node that is gone keeps nothing from going', async () => {
+  const world = await settled();
+  await world.remove(collections.nodes, 'n2');
+  await world.pass(5_000);
+  assert.deepEqual(world.names(lvmNodeStatuses), ['n1']);
+  for (const { metadata } of world.groups) {
+    assert.deepEqual(metadata.finalizers, ['cleanup.vgmanager.node.topolvm.io/n1']);
+  }
+  assert.equal(world.cluster?.status?.state, 'Ready');
+  world.addNode('n3');
+  await world.pass(5_000);
+  assert.deepEqual(world.names(lvmNodeStatuses), ['n1', 'n3']);
+  assert.equal(world.cluster?.status?.state, 'Progressing');
+  world.stop();
+});
+
+test('of two LVMClusters the older one counts, and the other is told so', async () => {
+  const world = await settled();
+  world.put(lvmClusters, {
+    metadata: { name: 'second', namespace },
+    spec: { storage: { deviceClasses: [{ name: 'vg3', deviceSelector: { paths: ['/dev/z'] } }] } },
+  });
+  await world.pass(5_000);
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1', 'vg2']);
+  const second = world.api.one(lvmClusters, 'second', namespace);
+  assert.match(JSON.stringify(second?.['status']), /there can be one LVMCluster only/);
+  isReady(world);
+  world.stop();
+});
+
+test('kinds that are installed later are served then', async () => {
+  const world = new LvmWorld();
+  for (const name of ['lvmclusters', 'lvmvolumegroups', 'lvmvolumegroupnodestatuses']) {
+    await world.remove(collections.definitions, `${name}.lvm.topolvm.io`);
+  }
+  world.start();
+  await world.pass(5_000);
+  for (const name of ['lvmclusters', 'lvmvolumegroups', 'lvmvolumegroupnodestatuses']) {
+    world.install(`${name}.lvm.topolvm.io`, 'v1alpha1');
+  }
+  world.apply(vg1, vg2);
+  await world.pass(10_000);
+  await world.playAgents();
+  await world.pass(5_000);
+  isReady(world);
+  world.stop();
+});
