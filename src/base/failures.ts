@@ -244,6 +244,12 @@ export const failures = {
     'administrator',
     'The thin pool does not know the volume: restore it from a backup, or delete it.',
   ),
+  ThinSnapshotHalfMade: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'The pool has a device that lvm wants to make: compare `thin_ls` with `lvs -o thin_id`.',
+  ),
   VolumePartsActive: row(
     'UNAVAILABLE',
     'after-change',

@@ -12,7 +12,8 @@ import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { sealTask } from '../engine/tasks.ts';
 import { Turns } from '../engine/turns.ts';
-import { orThrow, type Volumes } from './volumes.ts';
+import { orThrow } from './outcome.ts';
+import type { Volumes } from './volumes.ts';
 
 export type GroupsParts = {
   readonly engine: Engine;

@@ -25,7 +25,7 @@ import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { expand } from './expansion.ts';
-import { orThrow } from './volumes.ts';
+import { orThrow } from './outcome.ts';
 
 /** A volume and the group it is in. */
 export type PlacedLv = { readonly vg: ObservedVg; readonly lv: ObservedLv };

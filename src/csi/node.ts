@@ -16,8 +16,9 @@ import {
   VolumeUsage_Unit as Unit,
   type VolumeUsage,
 } from './generated/csi.ts';
+import { orThrow } from './outcome.ts';
 import { type Service, service, unimplemented } from './service.ts';
-import { orThrow, type Volumes } from './volumes.ts';
+import type { Volumes } from './volumes.ts';
 
 const capabilities = [
   ...[Rpc.GET_VOLUME_STATS, Rpc.EXPAND_VOLUME, Rpc.VOLUME_CONDITION],

@@ -24,6 +24,7 @@ import type { Signal } from '../engine/ports.ts';
 import type { Publisher } from '../engine/publisher.ts';
 import { cloneTask, snapshotTask, volumeTask } from '../engine/tasks.ts';
 import { expand } from './expansion.ts';
+import { orThrow, overtaken } from './outcome.ts';
 import { adoptedUuid, checkSame, isCut, onlyOne, poolIn } from './same-volume.ts';
 
 export type VolumesParts = {
@@ -52,6 +53,13 @@ export type CreateVolume = {
 };
 
 export type LocatedVolume = { readonly volume: PublishedVolume; readonly lv: ObservedLv };
+
+/** A volume that a record tells of, with the class that it was made in; '' where none was named. */
+export type RecordedRemoval = {
+  readonly id: string;
+  readonly kind: VolumeRecord['kind'];
+  readonly className: string;
+};
 
 export type CreateSnapshot = {
   readonly name: string;
@@ -178,8 +186,17 @@ export class Volumes {
   }
 
   /** Whatever it is: who keeps the record of it says that it shall go. */
-  async removeRecorded(id: string, kind: VolumeRecord['kind'], signal?: Signal): Promise<void> {
-    const work = async () => this.#remove((await this.#lookFor(id))?.kind ?? kind, id);
+  async removeRecorded(recorded: RecordedRemoval, signal?: Signal): Promise<void> {
+    const { id, className } = recorded;
+    // Without a name it was the default class of its time, and nobody knows which one that was.
+    const classes = this.#parts.classes();
+    const deviceClass = className === '' ? undefined : findDeviceClass(classes, className);
+    const isKnown = deviceClass !== undefined && !isBlocked(deviceClass);
+    const within = isKnown ? { group: deviceClass.vg } : {};
+    const work = async () => {
+      const kind = (await this.#lookFor(id))?.kind ?? recorded.kind;
+      return this.#remove(kind, id, within);
+    };
     return this.#turns.run(id, work, signal);
   }
 
@@ -350,9 +367,11 @@ export class Volumes {
     return this.#bring(snapshotTask(orThrow(desired)));
   }
 
-  async #remove(kind: VolumeRecord['kind'], id: string): Promise<void> {
+  async #remove(kind: VolumeRecord['kind'], id: string, within: Within = {}): Promise<void> {
     const record = await this.#lookFor(id);
-    if (record === undefined) return this.#removeUnknown(kind, id);
+    if (record === undefined) {
+      return this.checkGone(`the ${kind} ${id}`, ({ name }) => name === id, within);
+    }
     if (record.kind !== kind) {
       throw new OperationError('InvalidRequest', `${id} is a ${record.kind}, no ${kind}`);
     }
@@ -379,13 +398,16 @@ export class Volumes {
     return onlyOne(await this.records(), id);
   }
 
-  async #removeUnknown(kind: VolumeRecord['kind'], id: string): Promise<void> {
-    await this.checkGone(`the ${kind} ${id}`, ({ name }) => name === id);
-  }
-
-  /** "It is gone" is said only where every group was seen, and nobody else's volume is meant. */
-  async checkGone(what: string, isIt: (lv: ObservedLv) => boolean): Promise<void> {
-    await this.checkSeen(what);
+  /**
+   * "It is gone" is said only where every group was seen that it can be in, and nobody else's
+   * volume is meant.
+   */
+  async checkGone(
+    what: string,
+    isIt: (lv: ObservedLv) => boolean,
+    within: Within = {},
+  ): Promise<void> {
+    await this.checkSeen(what, within);
     const groups = this.#groups();
     const found = (await this.host()).vgs.flatMap((vg) =>
       vg.lvs.filter((lv) => isIt(lv) && !lv.isInternal).map((lv) => ({ vg, lv })),
@@ -447,8 +469,9 @@ export class Volumes {
   }
 
   /** What is in no group that we see is only gone where no group is away. */
-  async checkSeen(what: string): Promise<void> {
-    const missing = await this.missingGroups();
+  async checkSeen(what: string, { group }: Within = {}): Promise<void> {
+    const away = await this.missingGroups();
+    const missing = away.filter((name) => group === undefined || name === group);
     if (missing.length === 0) return;
     const message = `${what} may be in ${showList(missing)}, which cannot be read`;
     throw new OperationError('VolumeGroupMissing', message);
@@ -461,36 +484,14 @@ export class Volumes {
   }
 }
 
+/** The group that it was made in, where that is known. */
+type Within = { readonly group?: string };
+
 function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
   return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };
-}
-
-/**
- * What it rested on was deleted meanwhile: it begins again with what is there now. Nothing is begun
- * for a caller who has left: he would never hear of what is made, and what he knew of may be gone.
- */
-async function overtaken<T>(work: () => Promise<T>, signal: Signal | undefined): Promise<T> {
-  const hasLeft = () => signal?.aborted === true;
-  if (hasLeft()) {
-    throw new OperationError('Cancelled', 'nobody waits for it any more, and it had not begun');
-  }
-  try {
-    return await work();
-  } catch (error) {
-    const isOvertaken = error instanceof OperationError && error.code === 'VolumeLost';
-    if (!isOvertaken || hasLeft()) throw error;
-    return await work();
-  }
 }
 
 /** It grew, and its new end is not overwritten yet. */
 export function isGrowing({ lv }: VolumeRecord): boolean {
   return readBytes(lv.tags, 'grownFrom') !== undefined;
-}
-
-export function orThrow<T extends object | bigint>(value: T | Blocked): T {
-  const isRefusal = typeof value === 'object' && isBlocked(value);
-  if (!isRefusal) return value;
-  const { code, message } = value;
-  throw new OperationError(code, message);
 }

@@ -2,8 +2,18 @@ import type { FailureCode } from '../base/failures.ts';
 import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import type { ActivateLv, Step } from '../core/step.ts';
+import type { Command } from '../lvm/command.ts';
+import { lookThinPoolHealth } from '../lvm/dm-status.ts';
 import { dropDevice } from '../lvm/looks.ts';
-import { asOperationError, execute, mappedDevices, runCommand } from './execute.ts';
+import {
+  lookMetadataText,
+  lookThinDevices,
+  parseQueuedMessages,
+  parseThinDevices,
+  parseTransaction,
+  setTransaction,
+} from '../lvm/thin-messages.ts';
+import { asOperationError, execute, mappedDevices, read, runCommand } from './execute.ts';
 import { sendQueuedMessages } from './messages.ts';
 import type { HostModel } from './model.ts';
 import type { Host, Trace } from './ports.ts';
@@ -14,10 +24,12 @@ type Doors = { readonly host: Host; readonly model: HostModel; readonly trace: T
 export type Mendable =
   | { readonly how: 'send-queued-messages'; readonly step: ActivateLv }
   | { readonly how: 'drop-stray-parts'; readonly step: ActivateLv }
-  | { readonly how: 'mend-pool'; readonly step: Step };
+  | { readonly how: 'mend-pool'; readonly step: Step }
+  | { readonly how: 'finish-snapshot'; readonly step: Step };
 
 export function mendable(step: Step, code: FailureCode): Mendable | undefined {
   if (code === 'ThinPoolUnhealthy') return { how: 'mend-pool', step };
+  if (code === 'ThinSnapshotHalfMade') return { how: 'finish-snapshot', step };
   if (step.kind !== 'activate-lv') return undefined;
   if (code === 'ThinVolumeUnknown') return { how: 'send-queued-messages', step };
   return code === 'VolumePartsActive' ? { how: 'drop-stray-parts', step } : undefined;
@@ -31,6 +43,8 @@ export async function mend(doors: Doors, trouble: Mendable): Promise<void> {
       return await dropStrayParts(doors, trouble.step);
     case 'mend-pool':
       return await mendPool(doors, trouble.step);
+    case 'finish-snapshot':
+      return await finishSnapshot(doors, trouble.step);
   }
 }
 
@@ -60,11 +74,9 @@ async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise
  * touched: another one may be inactive because somebody works on it.
  */
 async function mendPool(doors: Doors, failed: Step): Promise<void> {
-  if (!('vgUuid' in failed)) return;
-  const { host } = await doors.model.refresh();
-  const vg = host.vgs.find(({ uuid }) => uuid === failed.vgUuid);
-  const pool = vg === undefined ? undefined : poolFor(failed, vg);
-  if (vg === undefined || pool === undefined || pool.isActive) return;
+  const found = await poolOf(doors, failed);
+  if (found === undefined || found.pool.isActive) return;
+  const { vg, pool } = found;
   const step: ActivateLv = {
     kind: 'activate-lv',
     ...{ vg: vg.name, vgUuid: vg.uuid, lv: pool.name, lvUuid: pool.uuid },
@@ -74,6 +86,47 @@ async function mendPool(doors: Doors, failed: Step): Promise<void> {
   // If it cannot be mended like this, whoever needs the pool is told so by his own step.
   await execute(doors.host, step, subject, doors.trace).catch(asOperationError);
   doors.model.changed();
+}
+
+/**
+ * lvm writes down that it makes a thin snapshot, has the pool make it, and raises the pool's
+ * transaction. When the power goes before the last, lvm has it made once more by whatever comes
+ * next, the pool refuses because it is there, and nothing can be changed in that pool any more.
+ * What is left to do is to raise the transaction; the snapshot stays as it was taken. It is done
+ * only where the pool itself says that the device was made in the transaction that is open now:
+ * an older one of that number would be somebody else's data.
+ */
+async function finishSnapshot(doors: Doors, failed: Step): Promise<void> {
+  const found = await poolOf(doors, failed);
+  if (found === undefined) return;
+  const { vg, pool } = found;
+  const { host, trace } = doors;
+  const name = `${dmName(vg.name, pool.name)}-tpool`;
+  const subject = { noun: 'rescue', volume: pool.name };
+  const run = (command: Command) => runCommand(host, command, failed, subject, trace);
+  try {
+    const text = (await read(host, lookMetadataText(vg.name))).stdout;
+    const queued = parseQueuedMessages(text, pool.name);
+    const now = parseTransaction((await read(host, lookThinPoolHealth)).stdout, name);
+    const [id, ...others] = queued?.creates ?? [];
+    const isOnly = id !== undefined && others.length === 0 && queued?.others === 0;
+    if (!isOnly || now === undefined || queued.transaction !== now + 1) return;
+    const devices = await run(lookThinDevices(name, dmName(vg.name, `${pool.name}_tmeta`)));
+    if (parseThinDevices(devices).get(id) !== now) return;
+    await run(setTransaction(name, now, queued.transaction));
+  } catch (error) {
+    // Whoever needs the pool is told so by his own step.
+    asOperationError(error);
+  }
+  doors.model.changed();
+}
+
+async function poolOf({ model }: Doors, failed: Step) {
+  if (!('vgUuid' in failed)) return undefined;
+  const { host } = await model.refresh();
+  const vg = host.vgs.find(({ uuid }) => uuid === failed.vgUuid);
+  const pool = vg === undefined ? undefined : poolFor(failed, vg);
+  return vg === undefined || pool === undefined ? undefined : { vg, pool };
 }
 
 /** The pool that a step is about: itself, that of its volume, or that of its origin. */

@@ -61,6 +61,7 @@ const meanings: Readonly<Partial<Record<FailureCode, readonly string[]>>> = {
   ThinPoolForeign: ['pool-is-linear'],
   ThinPoolUnhealthy: ['pool-broken-activate', 'pool-broken-create'],
   ThinVolumeUnknown: ['message-queued-activate'],
+  ThinSnapshotHalfMade: ['snapshot-half-made-create'],
   SourceNotFound: ['no-origin-thin', 'no-origin-cow'],
   GrowUnsupported: ['grow-origin'],
   VolumeDiffers: ['lv-exists', 'pool-name-taken', 'half-made-create'],

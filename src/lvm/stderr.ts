@@ -52,6 +52,8 @@ export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
   [/Check of pool \S+ failed/, 'ThinPoolUnhealthy'],
   // dm-thin was never told to make it, or lost it.
   [/reload ioctl on \S* ?\(\S+\) failed: No data available/, 'ThinVolumeUnknown'],
+  // dm-thin made a snapshot, and lvm was cut off before it heard of it.
+  [/already contain thin device with device_id/, 'ThinSnapshotHalfMade'],
   // A RAID whose lvcreate was killed: only removing it helps.
   [/Refusing activation of RAID LV \S+ with visible SubLVs/, 'VolumeUnhealthy'],
   [/Activation of logical volume \S+ is prohibited while/, 'VolumePartsActive'],
@@ -128,6 +130,8 @@ const chatter = new RegExp(
     '^To remove them unconditionally',
     '^\\(If you are certain',
     '^Cannot process volume group',
+    '^Manual intervention may be required',
+    '^Optionally new thin volume',
     '^Command (?:failed|requires all devices)',
   ].join('|'),
 );

@@ -33,7 +33,8 @@ import {
 } from '../core/cluster/placement.ts';
 import { type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { VolumeBook, VolumeView, Whereabouts } from '../csi/book.ts';
-import { type CreateSnapshot, type CreateVolume, orThrow } from '../csi/volumes.ts';
+import { orThrow } from '../csi/outcome.ts';
+import type { CreateSnapshot, CreateVolume } from '../csi/volumes.ts';
 import type { Signal } from '../engine/ports.ts';
 import { Turns } from '../engine/turns.ts';
 import type { NewObject } from '../kube/client.ts';

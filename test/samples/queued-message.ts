@@ -1,3 +1,10 @@
+/** The same for a snapshot of the volume that it is like. */
+export function withQueuedSnapshot(backup: string, like: string, name: string): string {
+  const end = new RegExp(`(\\t\\t${name} \\{[\\s\\S]*?device_id = \\d+\\n)`);
+  const text = withQueuedMessage(backup, like, name);
+  return text.replace(end, `$1\t\t\t\torigin = "${like}"\n`);
+}
+
 /**
  * LVM's metadata text as it is after lvm noted that it will make a thin volume, and before it told
  * the pool: the volume is there, the pool's transaction is one further, the message waits.

@@ -59,8 +59,12 @@ export type AgentDecision =
   | { readonly kind: 'fill'; readonly sizeBytes: Bytes }
   | {
       readonly kind: 'remove';
-      readonly id: string;
-      readonly volume: Recorded['kind'];
+      readonly volume: {
+        readonly id: string;
+        readonly kind: Recorded['kind'];
+        /** '' where it was not named: the default class of its time. */
+        readonly className: string;
+      };
       /** What is left of the finalizers then. */
       readonly finalizers: readonly string[];
     }
@@ -173,7 +177,9 @@ function decideRemoval({ names, object, classes, host }: AgentView): AgentDecisi
     return { ...deviceClass, kind: 'refuse', message };
   }
   const finalizers = (metadata.finalizers ?? []).filter((name) => name !== volumeFinalizer);
-  return { kind: 'remove', id, volume: isSnapshot(object) ? 'snapshot' : 'volume', finalizers };
+  const kind = isSnapshot(object) ? 'snapshot' : 'volume';
+  const volume = { id, kind, className: spec.deviceClass ?? '' } as const;
+  return { kind: 'remove', volume, finalizers };
 }
 
 /** The UID is the id of the volume. A status that says another was copied from somewhere. */

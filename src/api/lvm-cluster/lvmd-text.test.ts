@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeLvmdFile } from '../lvmd-file/decode.ts';
+import { lvmdTextFor, type ServedGroup } from './lvmd-text.ts';
+
+const thin: ServedGroup = {
+  name: 'vg1',
+  spec: { default: true, thinPoolConfig: { name: 'pool', overprovisionRatio: 10 } },
+};
+const thick: ServedGroup = { name: 'vg2', spec: {} };
+const raid: ServedGroup = {
+  name: 'vg3',
+  spec: { raidConfig: { type: 'raid10', mirrors: 1, stripes: 2, stripeSize: '128Ki' } },
+};
+
+function textFor(
+  text: string | undefined,
+  groups: readonly ServedGroup[],
+  owned: readonly string[],
+) {
+  const made = lvmdTextFor(text, groups, owned);
+  assert.equal(made.kind, 'text');
+  return made.kind === 'text' ? made.text : undefined;
+}
+
+test('a new file has what LVMS would write, and is right', () => {
+  const text = textFor(undefined, [thin, thick, raid], []) ?? '';
+  assert.equal(
+    text,
+    `device-classes:
+  - name: vg1
+    volume-group: vg1
+    default: true
+    type: thin
+    thin-pool:
+      name: pool
+      overprovision-ratio: 10
+  - name: vg2
+    volume-group: vg2
+    default: false
+    type: thick
+    spare-gb: 0
+  - name: vg3
+    volume-group: vg3
+    default: false
+    type: thick
+    spare-gb: 0
+    lvcreate-options:
+      - --type=raid10
+      - --mirrors=1
+      - --stripes=2
+      - --stripesize=128k
+`,
+  );
+  const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text });
+  assert.equal(decoded.kind, 'lvmd');
+});
+
+const edited = `# mine
+socket-name: /run/other.sock
+device-classes:
+  - name: vg1
+    volume-group: vg1
+    default: true
+    type: thin
+    thin-pool:
+      name: pool
+      overprovision-ratio: 10
+  - name: vg2   # more room
+    volume-group: vg2
+    default: false
+    spare-gb: 50
+    stripe: 2
+lvcreate-option-classes:
+  - name: fast
+    options: ['--type=striped']
+`;
+
+test('a file that says enough keeps every byte', () => {
+  assert.equal(textFor(edited, [thin, thick], ['vg1', 'vg2']), edited);
+});
+
+test('only what the LVMCluster may change is changed', () => {
+  const more = {
+    ...thin,
+    spec: { ...thin.spec, thinPoolConfig: { name: 'pool', overprovisionRatio: 5 } },
+  };
+  const text = textFor(edited, [more, thick], ['vg1', 'vg2']) ?? '';
+  assert.match(text, /overprovision-ratio: 5/);
+  assert.match(text, /spare-gb: 50\n {4}stripe: 2/);
+  assert.match(text, /socket-name: \/run\/other.sock/);
+  assert.match(text, /lvcreate-option-classes:\n {2}- name: fast/);
+  const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text });
+  assert.equal(decoded.kind, 'lvmd');
+});
+
+test('a class that is no longer wanted goes, and one that an administrator added stays', () => {
+  const without = textFor(edited, [thin], ['vg1', 'vg2']) ?? '';
+  assert.doesNotMatch(without, /vg2/);
+  const foreign = textFor(edited, [thin], ['vg1']) ?? '';
+  assert.match(foreign, /vg2/);
+  const both = `device-classes: [{name: vg1, volume-group: vg1}]`;
+  assert.equal(textFor(both, [], ['vg1']), undefined, 'the last one: no file');
+  assert.equal(textFor(undefined, [], []), undefined);
+});
+
+test('the other spelling of the list is kept', () => {
+  const text = textFor('deviceClasses: [{name: a, volume-group: a}]', [thick], []) ?? '';
+  assert.match(text, /^deviceClasses:\n {2}- name: a\n/);
+  assert.match(text, /name: vg2/);
+});
+
+test('what cannot be read is left as it is', () => {
+  for (const text of ['a: [', '- a list', 'device-classes: [text]']) {
+    assert.equal(lvmdTextFor(text, [thick], []).kind, 'unreadable', text);
+  }
+});

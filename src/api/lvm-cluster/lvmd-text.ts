@@ -1,0 +1,96 @@
+import { dump, load } from 'js-yaml';
+import type { LvmRaid } from '../objects/lvm-cluster.ts';
+import type { LvmVolumeGroupSpec } from '../objects/lvm-volume-group.ts';
+import { parseQuantity } from '../quantity.ts';
+import { isSameJson } from '../same.ts';
+
+export type ServedGroup = { readonly name: string; readonly spec: LvmVolumeGroupSpec };
+
+/** Undefined: there is no class left, and no file is wanted. */
+export type LvmdText =
+  | { readonly kind: 'text'; readonly text: string | undefined }
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/**
+ * lvmd.yaml for these groups. What an administrator wrote into it stays: of a class that is there
+ * only what the LVMCluster may change is changed, and a file that needs no change keeps every byte.
+ * `owned` are the classes that came from an LVMCluster: of those, the ones that are not served any
+ * more are taken out.
+ */
+export function lvmdTextFor(
+  text: string | undefined,
+  groups: readonly ServedGroup[],
+  owned: readonly string[],
+): LvmdText {
+  let found: ReturnType<typeof contentOf>;
+  try {
+    found = contentOf(text);
+  } catch (error) {
+    return { kind: 'unreadable', message: (error as Error).message };
+  }
+  const { file, key, before } = found;
+  const names = new Set(groups.map(({ name }) => name));
+  const kept = before.filter(
+    ({ name }) => names.has(String(name)) || !owned.includes(String(name)),
+  );
+  const changed = kept.map((entry) => {
+    const group = groups.find(({ name }) => name === entry['name']);
+    return group === undefined ? entry : updated(entry, group);
+  });
+  const there = new Set(kept.map(({ name }) => name));
+  const added = groups.filter(({ name }) => !there.has(name)).map(entryFor);
+  const after = [...changed, ...added];
+  if (text !== undefined && isSameJson(before, after)) return { kind: 'text', text };
+  if (after.length === 0) return { kind: 'text', text: undefined };
+  const whole = { ...file, [key]: after };
+  return { kind: 'text', text: dump(whole, { lineWidth: 120, noRefs: true }) };
+}
+
+function contentOf(text: string | undefined) {
+  const file = text === undefined ? {} : entryOf(load(text) ?? {});
+  const isAlias = 'deviceClasses' in file && !('device-classes' in file);
+  const key = isAlias ? 'deviceClasses' : 'device-classes';
+  const list = file[key] ?? [];
+  if (!Array.isArray(list)) throw new Error(`${key} is no list`);
+  return { file, key, before: list.map(entryOf) };
+}
+
+function entryOf(value: unknown): Entry {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Entry;
+  throw new Error('there is something else where names and values should be');
+}
+
+function updated(entry: Entry, { spec }: ServedGroup): Entry {
+  const { thinPoolConfig: pool } = spec;
+  const thin = entry['thin-pool'];
+  return {
+    ...entry,
+    default: spec.default === true,
+    ...(pool === undefined || thin === undefined || thin === null
+      ? {}
+      : { 'thin-pool': { ...entryOf(thin), 'overprovision-ratio': pool.overprovisionRatio } }),
+  };
+}
+
+function entryFor({ name, spec }: ServedGroup): Entry {
+  const common = { name, 'volume-group': name, default: spec.default === true };
+  const { thinPoolConfig: pool, raidConfig: raid } = spec;
+  if (pool !== undefined) {
+    const thin = { name: pool.name, 'overprovision-ratio': pool.overprovisionRatio };
+    return { ...common, type: 'thin', 'thin-pool': thin };
+  }
+  const options = raid === undefined ? {} : { 'lvcreate-options': raidOptions(raid) };
+  return { ...common, type: 'thick', 'spare-gb': 0, ...options };
+}
+
+function raidOptions({ type, mirrors, stripes, stripeSize }: LvmRaid): readonly string[] {
+  const size = stripeSize === undefined ? undefined : parseQuantity(stripeSize);
+  return [
+    `--type=${type}`,
+    ...(mirrors === undefined ? [] : [`--mirrors=${mirrors}`]),
+    ...(stripes === undefined ? [] : [`--stripes=${stripes}`]),
+    ...(typeof size === 'bigint' ? [`--stripesize=${size / 1024n}k`] : []),
+  ];
+}
