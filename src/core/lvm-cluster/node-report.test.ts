@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  extents,
+  nodeOf,
+  sampleDevice,
+  sampleLv,
+  samplePool,
+  samplePv,
+  sampleVg,
+} from '../../../test/samples/observed.ts';
+import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type { ObservedNode } from '../observed.ts';
+import { reportFor } from './node-report.ts';
+import { wishFor } from './node-wish.ts';
+
+const named = { deviceSelector: { paths: ['/dev/sdb'] } };
+
+function report(spec: LvmVolumeGroupSpec, node: ObservedNode) {
+  const metadata = { uid: 'u', resourceVersion: '1' };
+  const finalizers = ['cleanup.vgmanager.node.topolvm.io/n1'];
+  const group: LvmVolumeGroup = { metadata: { ...metadata, name: 'vg1', finalizers }, spec };
+  const { served, desired } = wishFor({
+    node: { metadata: { ...metadata, name: 'n1' } },
+    ...{ groups: [group], hasReport: true, known: new Map() },
+  });
+  return reportFor(served, desired, node)[0];
+}
+
+const inGroup = sampleDevice({
+  path: '/dev/sdb',
+  label: { kind: 'member', vg: 'vg1', pvUuid: 'pv-/dev/sdb' },
+});
+
+test('a group that is well tells its size and its devices', () => {
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs: [samplePv({ device: '/dev/sdb' })] });
+  const told = report(named, nodeOf([inGroup], { vgs: [vg] }));
+  assert.equal(told?.status, 'Ready', JSON.stringify(told));
+  assert.deepEqual(told?.devices, ['/dev/sdb']);
+  assert.equal(told?.deviceDiscoveryPolicy, 'Preconfigured');
+  assert.match(told?.size ?? '', /^\d+[KMG]i$/);
+  assert.equal(told?.reason, undefined);
+});
+
+test('a device that is not there fails the class, and is named', () => {
+  const told = report(named, nodeOf([]));
+  assert.equal(told?.status, 'Failed');
+  assert.match(told?.reason ?? '', /^DeviceNotFound: .*\/dev\/sdb/);
+});
+
+test('devices that are left alone have reasons', () => {
+  const busy = sampleDevice({ path: '/dev/sdc', mountPoints: ['/data'] });
+  const told = report({ deviceDiscoveryPolicy: 'Static' }, nodeOf([busy]));
+  assert.equal(told?.deviceDiscoveryPolicy, 'RuntimeStatic');
+  assert.deepEqual(
+    told?.excluded?.map(({ name }) => name),
+    ['/dev/sdc'],
+  );
+});
+
+test('a class is as well as its pool', () => {
+  const thinPoolConfig = { name: 'pool', overprovisionRatio: 10 };
+  const full = samplePool({ name: 'pool', sizeBytes: extents(900), dataPercent: 97 });
+  const pvs = [samplePv({ device: '/dev/sdb' })];
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs: [full] });
+  const told = report({ ...named, thinPoolConfig }, nodeOf([inGroup], { vgs: [vg] }));
+  assert.equal(told?.status, 'Degraded', JSON.stringify(told));
+  assert.match(told?.reason ?? '', /data 97 %/);
+});
+
+test('RAID volumes are told one by one', () => {
+  const lvs = [
+    sampleLv({ name: 'b', kind: 'raid1', syncPercent: 50.5 }),
+    sampleLv({ name: 'a', kind: 'raid1', syncPercent: 100, health: 'partial' }),
+  ];
+  const pvs = [samplePv({ device: '/dev/sdb' })];
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs });
+  const raidConfig = { type: 'raid1' } as const;
+  const told = report({ ...named, raidConfig }, nodeOf([inGroup], { vgs: [vg] }));
+  assert.deepEqual(told?.raidStatus, {
+    ...{ status: 'Degraded', memberCount: 1, degradedMemberCount: 0, minSyncPercent: 50 },
+    lvHealth: [
+      { name: 'a', raidType: 'raid1', syncPercent: 100, healthStatus: 'partial' },
+      { name: 'b', raidType: 'raid1', syncPercent: 50 },
+    ],
+  });
+});

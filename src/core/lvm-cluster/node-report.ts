@@ -1,0 +1,108 @@
+import { isGreedy } from '../../api/lvm-cluster/paths.ts';
+import type {
+  LvmRaidStatus,
+  LvmVolumeGroup,
+  LvmVolumeGroupStatus,
+} from '../../api/objects/lvm-volume-group.ts';
+import { showQuantity } from '../../api/quantity.ts';
+import { planDevices } from '../device/plan.ts';
+import { deviceStatus } from '../device/status.ts';
+import type { DesiredNode } from '../node.ts';
+import { findVg, type ObservedLv, type ObservedNode, type ObservedVg } from '../observed.ts';
+import { raidHealth } from '../raid-health.ts';
+import { thinPoolStatus } from '../thin-pool/status.ts';
+import { volumeGroupStatus } from '../volume-group/status.ts';
+
+/** What a node tells of its volume groups, by what is seen on it, in one order. */
+export function reportFor(
+  groups: readonly LvmVolumeGroup[],
+  desired: DesiredNode,
+  node: ObservedNode,
+): readonly LvmVolumeGroupStatus[] {
+  return groups.map((group) => groupReport(group, desired, node));
+}
+
+function groupReport(
+  group: LvmVolumeGroup,
+  desired: DesiredNode,
+  node: ObservedNode,
+): LvmVolumeGroupStatus {
+  const { name } = group.metadata;
+  const policy = { name, deviceDiscoveryPolicy: policyOf(group) } as const;
+  const own = desired.volumeGroups.find((vg) => vg.name === name);
+  if (own === undefined) return { ...policy, status: 'Progressing' };
+  const others = desired.volumeGroups.filter((vg) => vg !== own);
+  const status = volumeGroupStatus(own, node, others);
+  const pool = desired.thinPools.find(({ vg }) => vg === name);
+  const ofPool = pool === undefined ? undefined : thinPoolStatus(pool, node);
+  const { state, reason } = worse(status, ofPool);
+  const vg = findVg(node, name);
+  const devices = deviceStatus(planDevices(own, node, others));
+  const excluded = devices
+    .filter((device) => device.state === 'left-alone')
+    .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
+  const raid = vg === undefined ? undefined : raidReport(vg);
+  const warnings = warningsOf(vg, node);
+  return {
+    ...policy,
+    status: state,
+    ...(reason === '' ? {} : { reason }),
+    ...(status.sizeBytes === undefined ? {} : { size: showQuantity(status.sizeBytes) }),
+    ...(status.freeBytes === undefined ? {} : { free: showQuantity(status.freeBytes) }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(vg === undefined ? {} : { devices: vg.pvs.map(({ device }) => device).toSorted() }),
+    ...(excluded.length === 0 ? {} : { excluded }),
+    ...(raid === undefined ? {} : { raidStatus: raid }),
+  };
+}
+
+function policyOf({ spec = {} }: LvmVolumeGroup): LvmVolumeGroupStatus['deviceDiscoveryPolicy'] {
+  if (!isGreedy(spec)) return 'Preconfigured';
+  return spec.deviceDiscoveryPolicy === 'Static' ? 'RuntimeStatic' : 'RuntimeDynamic';
+}
+
+type Standing = { readonly state: string; readonly reason: string };
+
+const badness = ['Ready', 'Progressing', 'Absent', 'Degraded', 'Failed'];
+
+/** A class is as well as the worse of its group and its pool. */
+function worse(group: Standing, pool: Standing | undefined): Standing {
+  const isPool = pool !== undefined && badness.indexOf(pool.state) > badness.indexOf(group.state);
+  const { state, reason } = isPool ? pool : group;
+  return { state: state === 'Absent' ? 'Progressing' : state, reason };
+}
+
+/** What will need somebody soon, and stops nothing yet. */
+function warningsOf(vg: ObservedVg | undefined, node: ObservedNode): readonly string[] {
+  if (vg === undefined) return [];
+  const missing = vg.pvs.filter(({ isMissing }) => isMissing).map(({ uuid }) => uuid);
+  const duplicates = node.vgs.filter(({ name }) => name === vg.name).length;
+  return [
+    ...missing.map((uuid) => `a device of ${vg.name} is missing: ${uuid}`),
+    ...(duplicates > 1 ? [`${duplicates} volume groups are called ${vg.name}`] : []),
+  ];
+}
+
+function raidReport(vg: ObservedVg): LvmRaidStatus | undefined {
+  const health = raidHealth(vg);
+  if (health === undefined) return undefined;
+  const words = { healthy: 'Healthy', degraded: 'Degraded', failed: 'Failed' } as const;
+  const { syncPercent, members, missingMembers } = health;
+  return {
+    ...{ status: words[health.status], memberCount: members, degradedMemberCount: missingMembers },
+    ...(syncPercent === undefined ? {} : { minSyncPercent: Math.floor(syncPercent) }),
+    lvHealth: vg.lvs
+      .filter(isRaid)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      .map((lv) => ({
+        ...{ name: lv.name, raidType: lv.kind, syncPercent: Math.floor(lv.syncPercent ?? 0) },
+        ...(lv.health === '' ? {} : { healthStatus: lv.health }),
+      })),
+  };
+}
+
+type RaidLv = ObservedLv & { readonly kind: 'raid1' | 'raid4' | 'raid5' | 'raid6' | 'raid10' };
+
+function isRaid(lv: ObservedLv): lv is RaidLv {
+  return lv.kind.startsWith('raid') && !lv.isInternal;
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type { Metadata } from '../../api/objects/metadata.ts';
+import type { Node } from '../../api/objects/storage.ts';
+import { leavingNode, type NodeView, wishFor } from './node-wish.ts';
+
+function metadata(name: string, changes: Partial<Metadata> = {}): Metadata {
+  return { name, uid: name, resourceVersion: '1', ...changes };
+}
+
+const mark = 'cleanup.vgmanager.node.topolvm.io/n1';
+
+function group(
+  name: string,
+  spec: LvmVolumeGroupSpec = {},
+  changes: Partial<Metadata> = {},
+): LvmVolumeGroup {
+  return { metadata: metadata(name, { finalizers: [mark], ...changes }), spec };
+}
+
+const n1: Node = { metadata: metadata('n1', { labels: { disk: 'ssd' } }) };
+
+function wish(groups: readonly LvmVolumeGroup[], changes: Partial<NodeView> = {}) {
+  return wishFor({ node: n1, groups, hasReport: true, known: new Map(), ...changes });
+}
+
+function names(groups: readonly LvmVolumeGroup[]): readonly string[] {
+  return groups.map((one) => one.metadata.name);
+}
+
+function on(disk: string): LvmVolumeGroupSpec {
+  const matchExpressions = [{ key: 'disk', operator: 'In', values: [disk] }];
+  return { nodeSelector: { nodeSelectorTerms: [{ matchExpressions }] } };
+}
+
+test('a node is asked for the groups that mean it, in one order', () => {
+  const { served, unmarked, leaving, desired } = wish([
+    group('c', on('hdd')),
+    group('b', on('ssd')),
+    group('a'),
+    group('d', {}, { finalizers: [] }),
+    group('e', {}, { deletionTimestamp: 'now' }),
+    group('f', {}, { deletionTimestamp: 'now', finalizers: ['of/another'] }),
+  ]);
+  assert.deepEqual(names(served), ['a', 'b']);
+  assert.deepEqual(names(unmarked), ['d'], 'it is marked first, and made then');
+  assert.deepEqual(names(leaving), ['e']);
+  assert.deepEqual(
+    desired.volumeGroups.map(({ name, isManaged }) => [name, isManaged]),
+    [
+      ['a', true],
+      ['b', true],
+    ],
+  );
+});
+
+test('a node that the operator has not named begins nothing, and still lets go', () => {
+  const leaving = group('b', {}, { deletionTimestamp: 'now' });
+  const wanted = wish([group('a'), leaving], { hasReport: false });
+  assert.deepEqual(names(wanted.served), []);
+  assert.deepEqual(names(wanted.unmarked), []);
+  assert.deepEqual(names(wanted.leaving), ['b']);
+});
+
+test('disks are wiped once, and those that shall leave are named', () => {
+  const deviceSelector = { paths: ['/dev/b'], forceWipeDevicesAndDestroyAllData: true };
+  const release = { 'quarry.io/release-devices': '["/dev/a"]' };
+  const [fresh] = wish([group('a', { deviceSelector }, { annotations: release })]).desired
+    .volumeGroups;
+  assert.deepEqual(fresh?.selector, {
+    ...{ kind: 'paths', required: ['/dev/b'], optional: [], forceWipe: true },
+  });
+  assert.deepEqual(fresh?.release, ['/dev/a']);
+  const annotations = { 'wiped.devices.lvms.openshift.io/n1': '' };
+  const [wiped] = wish([group('a', { deviceSelector }, { annotations })]).desired.volumeGroups;
+  assert.equal(wiped?.selector.forceWipe, false);
+  const elsewhere = { 'wiped.devices.lvms.openshift.io/n2': '' };
+  const [other] = wish([group('a', { deviceSelector }, { annotations: elsewhere })]).desired
+    .volumeGroups;
+  assert.equal(other?.selector.forceWipe, true);
+});
+
+test('new disks are taken where the class says so', () => {
+  const takes = (spec: LvmVolumeGroupSpec) =>
+    wish([group('a', spec)]).desired.volumeGroups[0]?.takesNewDevices;
+  assert.equal(takes({}), true);
+  assert.equal(takes({ deviceDiscoveryPolicy: 'Static' }), false);
+  assert.equal(takes({ deviceSelector: { paths: ['/dev/a'] } }), true);
+});
+
+test('a group that leaves takes its pool along, and is known by its identity', () => {
+  const thinPoolConfig = { name: 'pool', overprovisionRatio: 10 };
+  const { volumeGroups, thinPools } = leavingNode(
+    group('a', { thinPoolConfig }),
+    new Map([['a', 'uuid-a']]),
+  );
+  assert.deepEqual(
+    volumeGroups.map(({ name, uuid, presence }) => [name, uuid, presence]),
+    [['a', 'uuid-a', 'absent']],
+  );
+  assert.deepEqual(
+    thinPools.map(({ vg, name, presence }) => [vg, name, presence]),
+    [['a', 'pool', 'absent']],
+  );
+});
