@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { bundle } from '../../tools/bundle.ts';
+import { writeKnownGroups } from '../host/known-groups.ts';
 import { runCli } from './cli.ts';
-import { writeKnownGroups } from './known-groups.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -6,7 +6,7 @@ import { readYaml, type YamlEntry, type YamlNode } from '../api/lvmd-file/yaml.t
 import { decodeNodeFile } from '../api/node-file/decode.ts';
 import { OperationError } from '../base/failures.ts';
 import { type DesiredNode, desiredNode } from '../core/node.ts';
-import type { KnownGroups } from './known-groups.ts';
+import type { KnownGroups } from '../host/known-groups.ts';
 
 /** The node file as what is wanted of this node, or one error that tells all its problems. */
 export async function readNodeFile(path: string, known: KnownGroups): Promise<DesiredNode> {

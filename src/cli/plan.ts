@@ -12,9 +12,9 @@ import { foreseeSteps } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { observeNode } from '../engine/look.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import { type KnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { type Context, recover } from './context.ts';
-import { type KnownGroups, writeKnownGroups } from './known-groups.ts';
 import { stepText } from './step-text.ts';
 import { table } from './table.ts';
 

@@ -4,12 +4,12 @@ import { limits } from '../base/limits.ts';
 import { mayReleaseClaim, mayReleaseSnapshot } from '../core/cluster/guards.ts';
 import { cloneGuard, snapshotGuard, wantedSource } from '../core/cluster/sources.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
+import { guardOff } from '../kube/finalizers.ts';
 import type { ObjectName } from '../kube/kind.ts';
 import { claimKind, volumeSnapshotKind } from '../kube/kinds.ts';
 import { WorkQueue } from '../kube/queue.ts';
 import type { Change } from '../kube/store.ts';
 import type { Cluster, Duty } from './duty.ts';
-import { guardOff } from './guards-patch.ts';
 import { isTrouble } from './provisioner-events.ts';
 
 /**

@@ -9,11 +9,11 @@ import {
 } from '../core/lvm-cluster/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
+import { guardOff, guardOn } from '../kube/finalizers.ts';
 import type { Kind, KubeObject } from '../kube/kind.ts';
 import { storageClassKind, volumeSnapshotClassKind } from '../kube/kinds.ts';
 import { lvmClusterKind, lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
 import { type Patch, pointer } from '../kube/patch.ts';
-import { guardOff, guardOn } from './guards-patch.ts';
 
 /** LVMS' own: what it applied before is ours to change. */
 const fieldManager = 'lvms-operator';

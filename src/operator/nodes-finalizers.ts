@@ -1,9 +1,9 @@
 import { deadClaimFinalizers } from '../core/cluster/nodes.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
+import { guardOff } from '../kube/finalizers.ts';
 import { claimKind } from '../kube/kinds.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
-import { guardOff } from './guards-patch.ts';
 
 /** Strips what TopoLVM put on claims long ago and nobody takes off any more. */
 export class DeadFinalizers implements Duty {

@@ -3,12 +3,12 @@ import type { Node } from '../api/objects/storage.ts';
 import { clusterNames } from '../core/cluster/names.ts';
 import { decideNode, decideStranded } from '../core/cluster/nodes.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
+import { guardOff } from '../kube/finalizers.ts';
 import { apiVersionOf } from '../kube/kind.ts';
 import { logicalVolumeKind, nodeKind } from '../kube/kinds.ts';
 import { type Patch, pointer } from '../kube/patch.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
-import { guardOff } from './guards-patch.ts';
 import { sweep } from './orphans-sweep.ts';
 
 /** How often volumes of nodes that are gone are looked at. */

@@ -8,6 +8,7 @@ import {
   wantedSource,
 } from '../core/cluster/sources.ts';
 import { isKubeError } from '../kube/errors.ts';
+import { guardOn } from '../kube/finalizers.ts';
 import {
   claimKind,
   volumeAttributesClassKind,
@@ -15,7 +16,6 @@ import {
   volumeSnapshotKind,
 } from '../kube/kinds.ts';
 import type { Cluster } from './duty.ts';
-import { guardOn } from './guards-patch.ts';
 
 /** What a claim refers to. Snapshots are read as they are now: nobody watches them for us. */
 export async function findSource(

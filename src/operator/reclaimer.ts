@@ -5,10 +5,10 @@ import { volumeGuard } from '../core/cluster/persistent-volume.ts';
 import { isWorthTelling } from '../core/cluster/provisioning.ts';
 import { decideVolume, nodeOf, type ReclaimDecision } from '../core/cluster/reclaim.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
+import { guardOff, guardOn } from '../kube/finalizers.ts';
 import { persistentVolumeKind } from '../kube/kinds.ts';
 import { WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
-import { guardOff, guardOn } from './guards-patch.ts';
 import { aboutVolume, asFailure, failed, isTrouble } from './provisioner-events.ts';
 import { untilAnswered } from './provisioner-wait.ts';
 

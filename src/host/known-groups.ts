@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
-import { writeDurably } from '../host/durable-file.ts';
+import { writeDurably } from './durable-file.ts';
 
 /**
  * Which volume groups were seen on this host, by name: `groups.json` in the state directory. A

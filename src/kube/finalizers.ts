@@ -1,5 +1,5 @@
 import type { KubeObject } from '../api/objects/metadata.ts';
-import { type Patch, pointer } from '../kube/patch.ts';
+import { type Patch, pointer } from './patch.ts';
 
 /** Adds a finalizer to an object that is still as we know it. */
 export function guardOn({ metadata }: KubeObject, finalizer: string): Patch {
