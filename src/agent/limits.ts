@@ -16,6 +16,12 @@ export const agentLimits = {
   capacitySettleMs: 200,
   /** One class is told at most this often. */
   capacityWriteMs: 700,
+  /** Changes of what is asked for that come together are acted upon together. */
+  groupsSettleMs: 200,
+  /** Groups that are not as they should be are looked at again after this. */
+  groupsAgainMs: 30_000,
+  /** Where new disks are taken, they are looked for this often, also if nothing was heard of one. */
+  devicesAgainMs: 30_000,
   /** How often the socket that kubelet knows us by is looked for. */
   registrationLookMs: 10_000,
   /** Work under way when we are told to stop may take so long to end well. */

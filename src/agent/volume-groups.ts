@@ -1,0 +1,252 @@
+import { lvmdTextFor } from '../api/lvm-cluster/lvmd-text.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupNodeStatus,
+  LvmVolumeGroupStatus,
+} from '../api/objects/lvm-volume-group.ts';
+import type { Node } from '../api/objects/storage.ts';
+import { isSameJson } from '../api/same.ts';
+import { OperationError } from '../base/failures.ts';
+import { reportFor } from '../core/lvm-cluster/node-report.ts';
+import {
+  groupFinalizer,
+  leavingNode,
+  type NodeWish,
+  wipedAnnotation,
+  wishFor,
+} from '../core/lvm-cluster/node-wish.ts';
+import type { ObservedNode } from '../core/observed.ts';
+import type { Engine } from '../engine/engine.ts';
+import { settled } from '../engine/job.ts';
+import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/errors.ts';
+import { guardOff, guardOn } from '../kube/finalizers.ts';
+import type { Informer } from '../kube/informer.ts';
+import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
+import { pointer } from '../kube/patch.ts';
+import type { Chance, Clock } from '../kube/ports.ts';
+import { type Again, WorkQueue } from '../kube/queue.ts';
+import { agentLimits } from './limits.ts';
+import type { Log } from './log.ts';
+
+/** What is kept on the node's own disk. */
+export type NodeFiles = {
+  /** Undefined where there is none. */
+  readLvmd(): Promise<string | undefined>;
+  /** Undefined takes it away. */
+  writeLvmd(text: string | undefined): Promise<void>;
+  readKnown(): Promise<ReadonlyMap<string, string>>;
+  writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
+};
+
+export type VolumeGroupsParts = {
+  readonly client: KubeClient;
+  readonly nodes: Informer<Node>;
+  readonly groups: Informer<LvmVolumeGroup>;
+  readonly reports: Informer<LvmVolumeGroupNodeStatus>;
+  readonly node: string;
+  readonly engine: Engine;
+  /** A look at LVM and at every block device. */
+  readonly observe: () => Promise<ObservedNode>;
+  readonly files: NodeFiles;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+};
+
+const key = 'groups';
+
+/**
+ * Volume groups of this node as an LVMCluster asks for them: made, grown, told of, and taken away
+ * again. Which classes are served follows from lvmd.yaml, which is written here and read as ever.
+ */
+export class VolumeGroups {
+  readonly #parts: VolumeGroupsParts;
+  readonly #queue: WorkQueue;
+  #known: ReadonlyMap<string, string> | undefined;
+
+  constructor(parts: VolumeGroupsParts) {
+    this.#parts = parts;
+    this.#queue = new WorkQueue({
+      ...{ clock: parts.clock, chance: parts.chance, workers: 1 },
+      ...{ firstWaitMs: agentLimits.retryFirstMs, longestWaitMs: agentLimits.retryLongestMs },
+      work: (_key, signal) => this.#round(signal),
+      trouble: (_key, error, waitMs) => {
+        if (!(error instanceof KubeError) && !(error instanceof OperationError)) throw error;
+        parts.log({ level: 'warn', message: `volume groups: ${error.message}`, waitMs });
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { nodes, groups, reports } = this.#parts;
+    const ends = [nodes, groups, reports].map((store) => store.onChange(() => this.changed()));
+    try {
+      await this.#queue.run(signal);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** Objects or disks may be others. */
+  changed(): void {
+    this.#queue.addAfter(key, agentLimits.groupsSettleMs);
+  }
+
+  async #round(signal: AbortSignal): Promise<Again> {
+    const { nodes, groups, reports, node: name, files } = this.#parts;
+    if (![nodes, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
+    const node = nodes.get({ name });
+    if (node === undefined) return undefined;
+    const report = [...reports.values()].find(({ metadata }) => metadata.name === name);
+    this.#known ??= await files.readKnown();
+    const view = { node, groups: [...groups.values()], hasReport: report !== undefined };
+    const wish = wishFor({ ...view, known: this.#known });
+    for (const group of wish.unmarked) await this.#mark(group, signal);
+    const troubles = await this.#make(wish);
+    await this.#serve(wish);
+    for (const group of wish.leaving) troubles.push(...(await this.#take(group, signal)));
+    const told = await this.#told(wish);
+    await this.#noteWipes(wish, told, signal);
+    if (report !== undefined) await this.#tell(report, told, signal);
+    const isSettled = troubles.length === 0 && told.every(({ status }) => status === 'Ready');
+    for (const message of troubles) this.#parts.log({ level: 'warn', message });
+    const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
+    if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
+    return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
+  }
+
+  /** Before anything is made: whoever deletes the object then waits until it is gone here. */
+  async #mark(group: LvmVolumeGroup, signal: AbortSignal): Promise<void> {
+    const { client, groups, node } = this.#parts;
+    const patch = guardOn(group, groupFinalizer(node));
+    groups.putOwn(await client.patch(lvmVolumeGroupKind, group.metadata, patch, { signal }));
+  }
+
+  async #make({ desired }: NodeWish): Promise<string[]> {
+    const { engine } = this.#parts;
+    const troubles: string[] = [];
+    for (const vg of desired.volumeGroups) {
+      try {
+        const { uuid } = settled(await engine.submitNode(volumeGroupTask(vg, desired)));
+        if (uuid !== undefined) await this.#learn(vg.name, uuid);
+      } catch (error) {
+        troubles.push(troubleOf(`volume group ${vg.name}`, error));
+      }
+    }
+    for (const pool of desired.thinPools) {
+      if (this.#known?.has(pool.vg) !== true) continue;
+      try {
+        settled(await engine.submit(thinPoolTask(pool)));
+      } catch (error) {
+        troubles.push(troubleOf(`thin pool ${pool.vg}/${pool.name}`, error));
+      }
+    }
+    return troubles;
+  }
+
+  /** On disk before anybody hears of the group. */
+  async #learn(name: string, uuid: string | undefined): Promise<void> {
+    const known = new Map(this.#known);
+    if (known.get(name) === uuid) return;
+    if (uuid === undefined) known.delete(name);
+    else known.set(name, uuid);
+    await this.#parts.files.writeKnown(known);
+    this.#known = known;
+  }
+
+  /** Classes whose groups were made here once; what is away today is still theirs. */
+  async #serve({ served, leaving }: NodeWish): Promise<void> {
+    const { files, log } = this.#parts;
+    const known = this.#known ?? new Map<string, string>();
+    const groups = served
+      .filter(({ metadata }) => known.has(metadata.name))
+      .map(({ metadata, spec = {} }) => ({ name: metadata.name, spec }));
+    const owned = [...known.keys(), ...leaving.map(({ metadata }) => metadata.name)];
+    const before = await files.readLvmd();
+    const after = lvmdTextFor(before, groups, owned);
+    if (after.kind === 'unreadable') {
+      const message = `lvmd.yaml is left as it is, because it cannot be read: ${after.message}`;
+      log({ level: 'warn', message });
+      return;
+    }
+    if (after.text === before) return;
+    await files.writeLvmd(after.text);
+    const classes = groups.map(({ name }) => name);
+    log({ level: 'info', message: 'lvmd.yaml was written', classes });
+  }
+
+  /** Nobody is given anything from it any more. It goes when it is empty, and only then. */
+  async #take(group: LvmVolumeGroup, signal: AbortSignal): Promise<readonly string[]> {
+    const { client, engine, node, groups } = this.#parts;
+    const { name } = group.metadata;
+    const known = this.#known ?? new Map<string, string>();
+    const { volumeGroups, thinPools } = leavingNode(group, known);
+    try {
+      for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
+      for (const vg of volumeGroups) {
+        const all = { volumeGroups, thinPools, deviceClasses: [] };
+        settled(await engine.submitNode(volumeGroupTask(vg, all)));
+      }
+      await this.#learn(name, undefined);
+    } catch (error) {
+      return [troubleOf(`volume group ${name} stays`, error)];
+    }
+    const patch = guardOff(group, groupFinalizer(node));
+    if (patch === undefined) return [];
+    try {
+      groups.putOwn(await client.patch(lvmVolumeGroupKind, group.metadata, patch, { signal }));
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== 'NotFound') throw error;
+    }
+    return [];
+  }
+
+  async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {
+    const all = [...served, ...unmarked];
+    return all.length === 0 ? [] : reportFor(all, desired, await this.#parts.observe());
+  }
+
+  /** What was wiped once is never wiped again, whatever becomes of the disk. */
+  async #noteWipes(
+    { served }: NodeWish,
+    told: readonly LvmVolumeGroupStatus[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, node, groups } = this.#parts;
+    const annotation = wipedAnnotation(node);
+    for (const group of served) {
+      const { metadata, spec } = group;
+      const mayWipe = spec?.deviceSelector?.forceWipeDevicesAndDestroyAllData === true;
+      const isNoted = metadata.annotations?.[annotation] !== undefined;
+      const isMade = told.some(
+        ({ name, devices }) => name === metadata.name && devices !== undefined,
+      );
+      if (!mayWipe || isNoted || !isMade) continue;
+      const body = { metadata: { annotations: { [annotation]: '' } } };
+      const patch = { type: 'merge', body } as const;
+      groups.putOwn(await client.patch(lvmVolumeGroupKind, metadata, patch, { signal }));
+    }
+  }
+
+  async #tell(
+    report: LvmVolumeGroupNodeStatus,
+    nodeStatus: readonly LvmVolumeGroupStatus[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (isSameJson(report.spec?.nodeStatus ?? [], nodeStatus)) return;
+    const { client, reports } = this.#parts;
+    const operations = [
+      { op: 'test', path: pointer('metadata', 'uid'), value: report.metadata.uid },
+      { op: 'add', path: pointer('spec'), value: { nodeStatus } },
+    ] as const;
+    const patch = { type: 'json', operations } as const;
+    reports.putOwn(await client.patch(lvmNodeStatusKind, report.metadata, patch, { signal }));
+  }
+}
+
+function troubleOf(what: string, error: unknown): string {
+  if (!(error instanceof OperationError)) throw error;
+  return `${what}: ${error.code}: ${error.message}`;
+}

@@ -1,0 +1,142 @@
+import { setImmediate } from 'node:timers/promises';
+import type { LogEvent } from '../../src/agent/log.ts';
+import { VolumeGroups } from '../../src/agent/volume-groups.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupSpec,
+  LvmVolumeGroupStatus,
+} from '../../src/api/objects/lvm-volume-group.ts';
+import type { Metadata } from '../../src/api/objects/metadata.ts';
+import { observeNode } from '../../src/engine/look.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { Informer } from '../../src/kube/informer.ts';
+import type { Kind, KubeObject } from '../../src/kube/kind.ts';
+import { nodeKind } from '../../src/kube/kinds.ts';
+import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../../src/kube/lvms-kinds.ts';
+import { FakeApi, type Stored } from '../kube/fake-api.ts';
+import { collections } from '../kube/fake-api-rules.ts';
+import { MemoryTransport } from '../kube/memory-transport.ts';
+import type { DeviceSpec } from '../world/devices.ts';
+import { Stage } from './stage.ts';
+
+const namespace = 'quarry-system';
+
+/** A node with bare disks, and the part of its agent that makes volume groups of them. */
+export class GroupScene {
+  readonly stage: Stage;
+  readonly api = new FakeApi();
+  transport = new MemoryTransport(this.api);
+  readonly log: LogEvent[] = [];
+  /** What lies on the node's own disk: it outlives a life of the agent. */
+  lvmd: string | undefined;
+  known: ReadonlyMap<string, string> = new Map();
+  #stop = new AbortController();
+  #bug: unknown;
+
+  constructor(devices?: readonly DeviceSpec[]) {
+    this.stage = new Stage(devices === undefined ? {} : { devices });
+    this.put(collections.nodes, { metadata: { name: 'n1' } });
+    this.put(collections.lvmNodeStatuses, { metadata: { name: 'n1', namespace }, spec: {} });
+  }
+
+  start(): void {
+    this.#stop = new AbortController();
+    const { signal } = this.#stop;
+    const { clock } = this.stage.world;
+    const chance = () => 0.5;
+    const client = new KubeClient({ transport: this.transport, clock, chance });
+    const informer = <T extends KubeObject>(kind: Kind<T>) =>
+      new Informer({ client, kind, scopes: [{}], clock, chance });
+    const stores = {
+      nodes: informer(nodeKind),
+      groups: informer(lvmVolumeGroupKind),
+      reports: informer(lvmNodeStatusKind),
+    };
+    const { engine, host } = this.stage;
+    const agent = new VolumeGroups({
+      ...{ ...stores, client, node: 'n1', engine, clock, chance },
+      observe: () => observeNode(host),
+      log: (event) => this.log.push(event),
+      files: {
+        readLvmd: async () => this.lvmd,
+        writeLvmd: async (text) => {
+          if (!signal.aborted) this.lvmd = text;
+        },
+        readKnown: async () => this.known,
+        writeKnown: async (known) => {
+          if (!signal.aborted) this.known = known;
+        },
+      },
+    });
+    const runs = [...Object.values(stores).map((store) => store.run(signal)), agent.run(signal)];
+    Promise.all(runs).catch((bug: unknown) => {
+      if (!signal.aborted) this.#bug = bug;
+    });
+  }
+
+  /** The process is killed: nothing it had in mind is left. */
+  kill(): void {
+    this.#stop.abort();
+    this.transport.cut();
+    this.transport = new MemoryTransport(this.api);
+    this.stage.restart();
+  }
+
+  put(collection: string, object: object): Stored {
+    return this.api.put(collection, object as Stored);
+  }
+
+  group(name: string, spec: LvmVolumeGroupSpec, changes: Partial<Metadata> = {}): void {
+    this.put(collections.lvmVolumeGroups, { metadata: { name, namespace, ...changes }, spec });
+  }
+
+  change(name: string, change: { readonly metadata?: object; readonly spec?: object }): void {
+    const before = this.object(name) as unknown as Stored;
+    const metadata = { ...before.metadata, ...change.metadata };
+    const spec = { ...(before['spec'] as object), ...change.spec };
+    this.put(collections.lvmVolumeGroups, { ...before, metadata, spec });
+  }
+
+  object(name: string): LvmVolumeGroup | undefined {
+    return this.api.one(collections.lvmVolumeGroups, name, namespace);
+  }
+
+  told(name: string): LvmVolumeGroupStatus | undefined {
+    const report = this.api.one(collections.lvmNodeStatuses, 'n1', namespace);
+    const { nodeStatus = [] } = (report?.['spec'] ?? {}) as {
+      readonly nodeStatus?: readonly LvmVolumeGroupStatus[];
+    };
+    return nodeStatus.find((one) => one.name === name);
+  }
+
+  isReady(name: string): boolean {
+    return this.told(name)?.status === 'Ready';
+  }
+
+  devicesOf(name: string): readonly string[] {
+    return (this.told(name)?.devices ?? []).toSorted();
+  }
+
+  ran(): readonly string[] {
+    return this.stage.ran.map(({ argv }) => argv.slice(0, 2).join(' '));
+  }
+
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    for (let turn = 0; turn < 3_000; turn += 1) {
+      if (isSo()) return;
+      if (this.#bug !== undefined) throw this.#bug;
+      await this.pass(turn < 200 ? 5 : 200);
+    }
+    throw new Error(`waited in vain: ${what}; ${JSON.stringify(this.log.slice(-3))}`);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.stage.world.clock.advance(ms);
+    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+  }
+
+  async settle(ms = 3_000): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 50) await this.pass(50);
+    if (this.#bug !== undefined) throw this.#bug;
+  }
+}

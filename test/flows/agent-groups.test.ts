@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
+import { plainDisks } from '../world/devices.ts';
+import { GroupScene } from './agent-groups-scene.ts';
+
+const gib = 1024n ** 3n;
+const two = { deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
+const thinPoolConfig = { name: 'pool', overprovisionRatio: 10 };
+const mark = 'cleanup.vgmanager.node.topolvm.io/n1';
+
+test('bare disks become a volume group with a pool, are told, and are served', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', { ...two, default: true, thinPoolConfig });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+  assert.deepEqual([...(scene.stage.world.vg('vg1')?.tags ?? [])], ['lvms']);
+  assert.equal(scene.stage.world.lv('vg1', 'pool')?.isActive, true);
+  const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text: scene.lvmd ?? '' });
+  assert.ok(decoded.kind === 'lvmd');
+  assert.deepEqual(
+    decoded.spec.deviceClasses.map(({ name, target }) => [name, target.kind]),
+    [['vg1', 'thin']],
+  );
+  const writes = scene.api.writes.length;
+  const runs = scene.ran().length;
+  await scene.settle(60_000);
+  assert.equal(scene.api.writes.length, writes, 'nothing is written when nothing changes');
+  assert.equal(scene.ran().length, runs);
+});
+
+test('the mark is there before the group is', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('marked', () => scene.object('vg1')?.metadata.finalizers?.length === 1);
+  assert.equal(scene.stage.world.vg('vg1'), undefined);
+  await scene.until('ready', () => scene.isReady('vg1'));
+});
+
+test('an agent that is killed at any moment comes to the same end', async () => {
+  for (let turns = 1; turns < 400; turns += 23) {
+    const scene = new GroupScene();
+    scene.group('vg1', { ...two, thinPoolConfig });
+    scene.start();
+    for (let turn = 0; turn < turns; turn += 1) await scene.pass(5);
+    scene.kill();
+    scene.start();
+    await scene.until('ready', () => scene.isReady('vg1'));
+    assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc'], `after ${turns} turns`);
+    assert.match(scene.lvmd ?? '', /name: vg1/);
+  }
+});
+
+test('a disk that holds something is left alone, and told', async () => {
+  const scene = new GroupScene([
+    { path: '/dev/sdb', sizeBytes: 4n * gib },
+    { path: '/dev/sdc', sizeBytes: 4n * gib, fileSystem: 'ext4' },
+  ]);
+  scene.group('vg1', {});
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+  const excluded = scene.told('vg1')?.excluded?.map(({ name }) => name);
+  assert.ok(excluded?.includes('/dev/sdc'), JSON.stringify(scene.told('vg1')));
+  scene.group('vg2', { deviceSelector: { paths: ['/dev/sdc'] } });
+  await scene.until('told', () => scene.told('vg2')?.status === 'Failed');
+  assert.match(scene.told('vg2')?.reason ?? '', /ext4/);
+  assert.doesNotMatch(scene.lvmd ?? '', /vg2/, 'nothing is served from it');
+});
+
+test('a class that goes takes its group along when it is empty, and waits while it is not', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', { ...two, thinPoolConfig, default: true });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  scene.stage.world.admin.run(
+    ...['lvm', 'lvcreate', '--yes', '--type', 'thin', '--virtualsize', '100m'],
+    ...['--thinpool', 'pool', '--name', 'data', 'vg1'],
+  );
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  await scene.settle(5_000);
+  assert.equal(scene.lvmd, undefined, 'nothing new is made in it');
+  assert.notEqual(scene.stage.world.lv('vg1', 'data'), undefined);
+  assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', 'vg1/data');
+  await scene.until(
+    'gone',
+    () =>
+      scene.object('vg1') === undefined || scene.object('vg1')?.metadata.finalizers?.length === 0,
+  );
+  assert.equal(scene.stage.world.vg('vg1'), undefined);
+  assert.deepEqual([...scene.known], []);
+});
+
+test('a device that shall leave is emptied and taken out', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  scene.change('vg1', {
+    metadata: { annotations: { 'quarry.io/release-devices': '["/dev/sdc"]' } },
+    spec: { deviceSelector: { paths: ['/dev/sdb'] } },
+  });
+  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+});
+
+test('a node that the operator has not named makes nothing', async () => {
+  const scene = new GroupScene(plainDisks(2, 4n * gib));
+  scene.api.delete(
+    '/apis/lvm.topolvm.io/v1alpha1/lvmvolumegroupnodestatuses',
+    'n1',
+    'quarry-system',
+  );
+  scene.group('vg1', {});
+  scene.start();
+  await scene.settle(60_000);
+  assert.equal(scene.stage.world.vg('vg1'), undefined);
+  assert.deepEqual(scene.ran(), []);
+});
+
+test('what an administrator wrote into lvmd.yaml stays', async () => {
+  const scene = new GroupScene();
+  scene.lvmd = 'device-classes:\n  - name: mine\n    volume-group: other\n';
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.match(scene.lvmd ?? '', /name: mine/);
+  assert.match(scene.lvmd ?? '', /name: vg1/);
+});
