@@ -11,6 +11,7 @@ import { Registration } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
+import { Removals } from './removals.ts';
 import {
   type Doors,
   type Standalone,
@@ -18,7 +19,10 @@ import {
   startStandalone,
 } from './standalone.ts';
 
-export type AgentOptions = Omit<StandaloneOptions, 'recorded' | 'driver' | 'domain'> & {
+export type AgentOptions = Omit<
+  StandaloneOptions,
+  'recorded' | 'removals' | 'driver' | 'domain'
+> & {
   readonly names: ClusterNames;
   readonly kubeletRoot: string;
   /** The CSI socket as kubelet finds it: a path of the host. */
@@ -42,10 +46,12 @@ export async function startAgent(
   doorsFor: (lvm: readonly string[]) => AgentDoors,
 ): Promise<Agent> {
   const ledger = new Ledger();
+  const removals = await Removals.open(options.stateDirectory, log);
+  ledger.onGone((id) => removals.forget(id));
   let doors: AgentDoors | undefined;
   const { domain, driver } = options.names;
   const standalone = await startStandalone(
-    { ...options, domain, driver, recorded: ledger },
+    { ...options, domain, driver, recorded: ledger, removals },
     log,
     (lvm) => {
       doors = doorsFor(lvm);

@@ -192,7 +192,7 @@ export class LogicalVolumes {
       case 'fill':
         return this.#tell(object, told(object.metadata.uid, decision.sizeBytes));
       case 'remove':
-        await volumes.removeRecorded(decision.volume, signal);
+        await volumes.removeRecorded(decision.id, decision.volume, signal);
         this.#parts.changed();
         await this.#release(object, decision.finalizers);
         return undefined;
@@ -268,8 +268,7 @@ export class LogicalVolumes {
     const live = await client.find(kind, { name });
     if (live?.metadata.uid === uid) return;
     log({ level: 'warn', message: 'made for an object that is gone: removed', volume: uid, name });
-    const { deviceClass: className = '' } = object.spec;
-    await volumes.removeRecorded({ id: uid, kind: 'volume', className }, this.#leave.signal);
+    await volumes.removeRecorded(uid, 'volume', this.#leave.signal);
     this.#untold.delete(uid);
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
-import { nothingRecorded, type RecordedVolumes } from '../core/catalog.ts';
+import { nothingRecorded, type RecordedVolumes, type RemovalNotes } from '../core/catalog.ts';
 import type { Configuration } from '../core/configuration.ts';
 import { localBook, localGroups } from '../csi/book.ts';
 import type { CallEvent } from '../csi/call.ts';
@@ -54,6 +54,7 @@ export type StandaloneOptions = {
   readonly path: string;
   /** In a cluster its objects are the record, and the controller is not here. */
   readonly recorded?: RecordedVolumes;
+  readonly removals?: RemovalNotes;
 };
 
 /** The world around the process; tests bring another one. */
@@ -126,8 +127,9 @@ export class Standalone {
     const classes = () => this.configuration.classes;
     const common = { engine, publisher: this.#publisher, classes };
     const makers = { newId: randomUUID, nowMs: Date.now };
-    const { recorded = nothingRecorded } = options;
-    this.volumes = new Volumes({ ...common, ...makers, recorded });
+    const { recorded = nothingRecorded, removals } = options;
+    const notes = removals === undefined ? {} : { removals };
+    this.volumes = new Volumes({ ...common, ...makers, recorded, ...notes });
     this.groups = new Groups({ ...common, ...makers, volumes: this.volumes });
     this.#watch = new FileWatch(options.lvmdFile, () => void this.configuration.reread());
     const { configuration } = this;

@@ -28,6 +28,16 @@ export type RecordedVolumes = { get(id: string): Recorded | undefined };
 
 export const nothingRecorded: RecordedVolumes = { get: () => undefined };
 
+/**
+ * In which groups, by their UUIDs, volumes were seen when they were to go. It outlives us: whoever
+ * was cut off after the removal can tell by it that a volume is gone.
+ */
+export type RemovalNotes = {
+  get(id: string): string | undefined;
+  /** Resolves when it is on disk. */
+  note(id: string, vgUuid: string): Promise<void>;
+};
+
 /** Everything in the given groups that a request of ours made or a record of ours names, by id. */
 export function recordsIn(
   host: ObservedHost,

@@ -2,7 +2,12 @@ import type { Bytes } from '../base/bytes.ts';
 import { type Blocked, failures, OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import { type Capacity, capacityOf } from '../core/capacity.ts';
-import { type RecordedVolumes, recordsIn, type VolumeRecord } from '../core/catalog.ts';
+import {
+  type RecordedVolumes,
+  type RemovalNotes,
+  recordsIn,
+  type VolumeRecord,
+} from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
 import type { ClaimMark } from '../core/cluster/logical-volume.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
@@ -37,6 +42,7 @@ export type VolumesParts = {
   readonly nowMs: () => number;
   /** In a cluster its objects name volumes that others made: those are grown and removed, too. */
   readonly recorded?: RecordedVolumes;
+  readonly removals?: RemovalNotes;
 };
 
 export type CreateVolume = {
@@ -53,13 +59,6 @@ export type CreateVolume = {
 };
 
 export type LocatedVolume = { readonly volume: PublishedVolume; readonly lv: ObservedLv };
-
-/** A volume that a record tells of, with the class that it was made in; '' where none was named. */
-export type RecordedRemoval = {
-  readonly id: string;
-  readonly kind: VolumeRecord['kind'];
-  readonly className: string;
-};
 
 export type CreateSnapshot = {
   readonly name: string;
@@ -186,16 +185,11 @@ export class Volumes {
   }
 
   /** Whatever it is: who keeps the record of it says that it shall go. */
-  async removeRecorded(recorded: RecordedRemoval, signal?: Signal): Promise<void> {
-    const { id, className } = recorded;
-    // Without a name it was the default class of its time, and nobody knows which one that was.
-    const classes = this.#parts.classes();
-    const deviceClass = className === '' ? undefined : findDeviceClass(classes, className);
-    const isKnown = deviceClass !== undefined && !isBlocked(deviceClass);
-    const within = isKnown ? { group: deviceClass.vg } : {};
+  async removeRecorded(id: string, kind: VolumeRecord['kind'], signal?: Signal): Promise<void> {
     const work = async () => {
-      const kind = (await this.#lookFor(id))?.kind ?? recorded.kind;
-      return this.#remove(kind, id, within);
+      const record = await this.#lookFor(id);
+      if (record !== undefined) await this.#parts.removals?.note(id, record.vg.uuid);
+      return this.#remove(record?.kind ?? kind, id);
     };
     return this.#turns.run(id, work, signal);
   }
@@ -367,10 +361,11 @@ export class Volumes {
     return this.#bring(snapshotTask(orThrow(desired)));
   }
 
-  async #remove(kind: VolumeRecord['kind'], id: string, within: Within = {}): Promise<void> {
+  async #remove(kind: VolumeRecord['kind'], id: string): Promise<void> {
     const record = await this.#lookFor(id);
     if (record === undefined) {
-      return this.checkGone(`the ${kind} ${id}`, ({ name }) => name === id, within);
+      const seenIn = this.#parts.removals?.get(id);
+      return this.checkGone(`the ${kind} ${id}`, ({ name }) => name === id, seenIn);
     }
     if (record.kind !== kind) {
       throw new OperationError('InvalidRequest', `${id} is a ${record.kind}, no ${kind}`);
@@ -402,12 +397,8 @@ export class Volumes {
    * "It is gone" is said only where every group was seen that it can be in, and nobody else's
    * volume is meant.
    */
-  async checkGone(
-    what: string,
-    isIt: (lv: ObservedLv) => boolean,
-    within: Within = {},
-  ): Promise<void> {
-    await this.checkSeen(what, within);
+  async checkGone(what: string, isIt: (lv: ObservedLv) => boolean, seenIn?: string): Promise<void> {
+    await this.checkSeen(what, seenIn);
     const groups = this.#groups();
     const found = (await this.host()).vgs.flatMap((vg) =>
       vg.lvs.filter((lv) => isIt(lv) && !lv.isInternal).map((lv) => ({ vg, lv })),
@@ -468,10 +459,14 @@ export class Volumes {
     return new Set(this.#parts.classes().map(({ vg }) => vg));
   }
 
-  /** What is in no group that we see is only gone where no group is away. */
-  async checkSeen(what: string, { group }: Within = {}): Promise<void> {
-    const away = await this.missingGroups();
-    const missing = away.filter((name) => group === undefined || name === group);
+  /**
+   * What is in no group that we see is only gone where no group is away; or where the one is here
+   * that it was seen in last.
+   */
+  async checkSeen(what: string, seenIn?: string): Promise<void> {
+    const { vgs } = await this.host();
+    if (seenIn !== undefined && vgs.some(({ uuid }) => uuid === seenIn)) return;
+    const missing = await this.missingGroups();
     if (missing.length === 0) return;
     const message = `${what} may be in ${showList(missing)}, which cannot be read`;
     throw new OperationError('VolumeGroupMissing', message);
@@ -483,9 +478,6 @@ export class Volumes {
     return [...this.#groups()].filter((name) => findVg(host, name) === undefined);
   }
 }
-
-/** The group that it was made in, where that is known. */
-type Within = { readonly group?: string };
 
 function located({ vg, lv }: Pick<VolumeRecord, 'vg' | 'lv'>): LocatedVolume {
   return { volume: { vg: vg.name, name: lv.name, uuid: lv.uuid }, lv };

@@ -1,4 +1,5 @@
 import type { FailureCode } from '../base/failures.ts';
+import { show } from '../base/show.ts';
 import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import type { ActivateLv, Step } from '../core/step.ts';
@@ -6,6 +7,7 @@ import type { Command } from '../lvm/command.ts';
 import { lookThinPoolHealth } from '../lvm/dm-status.ts';
 import { dropDevice } from '../lvm/looks.ts';
 import {
+  isThatSnapshot,
   lookMetadataText,
   lookThinDevices,
   parseQueuedMessages,
@@ -93,8 +95,8 @@ async function mendPool(doors: Doors, failed: Step): Promise<void> {
  * transaction. When the power goes before the last, lvm has it made once more by whatever comes
  * next, the pool refuses because it is there, and nothing can be changed in that pool any more.
  * What is left to do is to raise the transaction; the snapshot stays as it was taken. It is done
- * only where the pool itself says that the device was made in the transaction that is open now:
- * an older one of that number would be somebody else's data.
+ * only where the pool itself says that the device is that very snapshot: another one of that number
+ * would be somebody else's data.
  */
 async function finishSnapshot(doors: Doors, failed: Step): Promise<void> {
   const found = await poolOf(doors, failed);
@@ -105,14 +107,21 @@ async function finishSnapshot(doors: Doors, failed: Step): Promise<void> {
   const subject = { noun: 'rescue', volume: pool.name };
   const run = (command: Command) => runCommand(host, command, failed, subject, trace);
   try {
-    const text = (await read(host, lookMetadataText(vg.name))).stdout;
+    if (!pool.isActive) {
+      const target = { vg: vg.name, vgUuid: vg.uuid, lv: pool.name, lvUuid: pool.uuid };
+      await execute(host, { kind: 'activate-lv', ...target }, subject, trace);
+    }
+    const text = await run(lookMetadataText(vg.name));
     const queued = parseQueuedMessages(text, pool.name);
     const now = parseTransaction((await read(host, lookThinPoolHealth)).stdout, name);
-    const [id, ...others] = queued?.creates ?? [];
-    const isOnly = id !== undefined && others.length === 0 && queued?.others === 0;
+    const [snapshot, ...others] = queued?.creates ?? [];
+    const isOnly = snapshot !== undefined && others.length === 0 && queued?.others === 0;
     if (!isOnly || now === undefined || queued.transaction !== now + 1) return;
     const devices = await run(lookThinDevices(name, dmName(vg.name, `${pool.name}_tmeta`)));
-    if (parseThinDevices(devices).get(id) !== now) return;
+    if (!isThatSnapshot(snapshot, parseThinDevices(devices), now)) return;
+    // Somebody may have helped meanwhile.
+    const again = parseQueuedMessages(await run(lookMetadataText(vg.name)), pool.name);
+    if (show(again) !== show(queued)) return;
     await run(setTransaction(name, now, queued.transaction));
   } catch (error) {
     // Whoever needs the pool is told so by his own step.

@@ -4,6 +4,7 @@ import type { LogEvent } from '../../src/agent/log.ts';
 import { LogicalVolumes } from '../../src/agent/logical-volumes.ts';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { RemovalNotes } from '../../src/core/catalog.ts';
 import { groupNotes } from '../../src/core/cluster/logical-volume-group.ts';
 import type { DeviceClass } from '../../src/core/device-class.ts';
 import { Groups } from '../../src/csi/groups.ts';
@@ -42,6 +43,14 @@ export class AgentScene {
   #bug: unknown;
   readonly #uids = new Map<string, string>();
   changes = 0;
+  /** On the node's own disk: it outlives a life of the agent. */
+  readonly noted = new Map<string, string>();
+  readonly removals: RemovalNotes = {
+    get: (id) => this.noted.get(id),
+    note: async (id, vgUuid) => {
+      this.noted.set(id, vgUuid);
+    },
+  };
 
   private constructor(seed: number) {
     this.stage = new PublishingStage({ seed });
@@ -73,7 +82,8 @@ export class AgentScene {
     };
     const classes = () => this.classes;
     const common = { engine, publisher, classes, newId, nowMs: () => clock.nowMs() };
-    this.volumes = new Volumes({ ...common, recorded: ledger });
+    const { removals } = this;
+    this.volumes = new Volumes({ ...common, recorded: ledger, removals });
     this.agent = new LogicalVolumes({
       ...{ client, kind, informer: this.informer, names, node: 'n1', engine, classes },
       ...{ volumes: this.volumes, groups: new Groups({ ...common, volumes: this.volumes }) },

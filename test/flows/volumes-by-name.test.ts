@@ -441,10 +441,7 @@ test('a name that is in two groups is not shown, grown or removed: nobody says w
   const refusal = { code: 'VolumeAmbiguous', message: /twin is in data and other/ };
   await assert.rejects(scene.run(both.locate('twin')), refusal);
   await assert.rejects(scene.run(both.expand('twin', range(80))), refusal);
-  await assert.rejects(
-    scene.run(both.removeRecorded({ id: 'twin', kind: 'volume', className: '' })),
-    refusal,
-  );
+  await assert.rejects(scene.run(both.removeRecorded('twin', 'volume')), refusal);
   await assert.rejects(scene.run(both.create({ ...request('pvc-1', 80), id: 'twin' })), refusal);
   for (const vg of ['data', 'other']) {
     assert.equal(scene.stage.world.lv(vg, 'twin')?.name, 'twin', vg);

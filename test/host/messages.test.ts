@@ -69,7 +69,7 @@ test('a thin snapshot that the pool has made and lvm has not noted is finished',
   await remote.close();
 });
 
-test('an older device of that number is somebody else’s, and is not taken for it', async (t) => {
+test('another device of that number is somebody else’s, and is not taken for it', async (t) => {
   const lab = await startLab({ guests: [{ name: 'n1', disks: [{ name: 'a', sizeBytes: GiB }] }] });
   t.after(() => lab.stop());
   const guest = lab.guest('n1');
@@ -82,9 +82,11 @@ test('an older device of that number is somebody else’s, and is not taken for 
   const pool = /(type = "thin-pool"[\s\S]*?transaction_id = )1\b/;
   assert.match(backup, pool);
   const older = backup.replace(pool, '$12');
-  // The device was made in a transaction before the one that is open now.
+  // It was made before the transaction that is open now; and then another one in it, of another
+  // volume.
   await guest.sh(`set -e
-    dmsetup message vg-pool-tpool 0 "create_thin 2"
+    dmsetup message vg-pool-tpool 0 "create_thin 7"
+    dmsetup message vg-pool-tpool 0 "create_snap 2 7"
     dmsetup message vg-pool-tpool 0 "set_transaction_id 1 2"
     cat > /tmp/queued <<'END'\n${withQueuedSnapshot(older, 'one', 'two')}\nEND
     lvm vgchange --activate n vg
@@ -94,5 +96,11 @@ test('an older device of that number is somebody else’s, and is not taken for 
   const answer = await remote.ask({ op: 'create', node, request: request('three') });
   assert.match(JSON.stringify(answer), /ThinSnapshotHalfMade/);
   assert.match(await guest.sh('dmsetup status vg-pool-tpool'), /thin-pool 2 /);
+  await guest.sh(`set -e
+    dmsetup message vg-pool-tpool 0 "delete 2"
+    dmsetup message vg-pool-tpool 0 "create_snap 2 7"`);
+  const second = await remote.ask({ op: 'create', node, request: request('three') });
+  assert.match(JSON.stringify(second), /ThinSnapshotHalfMade/);
+  assert.match(await guest.sh('dmsetup status vg-pool-tpool'), /thin-pool 2 .* - rw/);
   await remote.close();
 });

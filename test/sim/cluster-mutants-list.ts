@@ -25,7 +25,7 @@ export const clusterMutants: readonly ClusterMutant[] = [
   one(
     'an object is let go before its LV is removed',
     agent,
-    'await volumes.removeRecorded(decision.volume, signal);',
+    'await volumes.removeRecorded(decision.id, decision.volume, signal);',
     '',
   ),
   one(

@@ -59,12 +59,8 @@ export type AgentDecision =
   | { readonly kind: 'fill'; readonly sizeBytes: Bytes }
   | {
       readonly kind: 'remove';
-      readonly volume: {
-        readonly id: string;
-        readonly kind: Recorded['kind'];
-        /** '' where it was not named: the default class of its time. */
-        readonly className: string;
-      };
+      readonly id: string;
+      readonly volume: Recorded['kind'];
       /** What is left of the finalizers then. */
       readonly finalizers: readonly string[];
     }
@@ -177,9 +173,7 @@ function decideRemoval({ names, object, classes, host }: AgentView): AgentDecisi
     return { ...deviceClass, kind: 'refuse', message };
   }
   const finalizers = (metadata.finalizers ?? []).filter((name) => name !== volumeFinalizer);
-  const kind = isSnapshot(object) ? 'snapshot' : 'volume';
-  const volume = { id, kind, className: spec.deviceClass ?? '' } as const;
-  return { kind: 'remove', volume, finalizers };
+  return { kind: 'remove', id, volume: isSnapshot(object) ? 'snapshot' : 'volume', finalizers };
 }
 
 /** The UID is the id of the volume. A status that says another was copied from somewhere. */
