@@ -1,4 +1,5 @@
 import { lvmdTextFor } from '../api/lvm-cluster/lvmd-text.ts';
+import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
   LvmVolumeGroupNodeStatus,
@@ -43,6 +44,7 @@ export type NodeFiles = {
 export type VolumeGroupsParts = {
   readonly client: KubeClient;
   readonly nodes: Informer<Node>;
+  readonly clusters: Informer<LvmCluster>;
   readonly groups: Informer<LvmVolumeGroup>;
   readonly reports: Informer<LvmVolumeGroupNodeStatus>;
   readonly node: string;
@@ -80,8 +82,9 @@ export class VolumeGroups {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, groups, reports } = this.#parts;
-    const ends = [nodes, groups, reports].map((store) => store.onChange(() => this.changed()));
+    const { nodes, clusters, groups, reports } = this.#parts;
+    const changed = () => this.changed();
+    const ends = [nodes, clusters, groups, reports].map((store) => store.onChange(changed));
     try {
       await this.#queue.run(signal);
     } finally {
@@ -95,18 +98,21 @@ export class VolumeGroups {
   }
 
   async #round(signal: AbortSignal): Promise<Again> {
-    const { nodes, groups, reports, node: name, files } = this.#parts;
-    if (![nodes, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
+    const { nodes, clusters, groups, reports, node: name, files } = this.#parts;
+    if (![nodes, clusters, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
     const node = nodes.get({ name });
     if (node === undefined) return undefined;
     const report = [...reports.values()].find(({ metadata }) => metadata.name === name);
     this.#known ??= await files.readKnown();
-    const view = { node, groups: [...groups.values()], hasReport: report !== undefined };
-    const wish = wishFor({ ...view, known: this.#known });
+    const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
+    const [cluster] = clusters.values();
+    const tolerations = cluster?.spec?.tolerations ?? [];
+    const seen = { node, report, known: this.#known, present };
+    const wish = wishFor({ ...seen, groups: [...groups.values()], tolerations });
     for (const group of wish.unmarked) await this.#mark(group, signal);
     const troubles = await this.#make(wish);
     await this.#serve(wish);
-    for (const group of wish.leaving) troubles.push(...(await this.#take(group, signal)));
+    for (const group of wish.leaving) troubles.push(...(await this.#take(group, seen, signal)));
     const told = await this.#told(wish);
     await this.#noteWipes(wish, told, signal);
     if (report !== undefined) await this.#tell(report, told, signal);
@@ -146,6 +152,11 @@ export class VolumeGroups {
     return troubles;
   }
 
+  async #host() {
+    const { model } = this.#parts.engine;
+    return (model.newest ?? (await model.refresh())).host;
+  }
+
   /** On disk before anybody hears of the group. */
   async #learn(name: string, uuid: string | undefined): Promise<void> {
     const known = new Map(this.#known);
@@ -163,7 +174,8 @@ export class VolumeGroups {
     const groups = served
       .filter(({ metadata }) => known.has(metadata.name))
       .map(({ metadata, spec = {} }) => ({ name: metadata.name, spec }));
-    const owned = [...known.keys(), ...leaving.map(({ metadata }) => metadata.name)];
+    // What is not asked for today may be tomorrow, and an administrator's words stand with it.
+    const owned = leaving.map(({ metadata }) => metadata.name);
     const before = await files.readLvmd();
     const after = lvmdTextFor(before, groups, owned);
     if (after.kind === 'unreadable') {
@@ -178,11 +190,14 @@ export class VolumeGroups {
   }
 
   /** Nobody is given anything from it any more. It goes when it is empty, and only then. */
-  async #take(group: LvmVolumeGroup, signal: AbortSignal): Promise<readonly string[]> {
+  async #take(
+    group: LvmVolumeGroup,
+    seen: Parameters<typeof leavingNode>[1],
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
     const { client, engine, node, groups } = this.#parts;
     const { name } = group.metadata;
-    const known = this.#known ?? new Map<string, string>();
-    const { volumeGroups, thinPools } = leavingNode(group, known);
+    const { volumeGroups, thinPools } = leavingNode(group, seen);
     try {
       for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
       for (const vg of volumeGroups) {

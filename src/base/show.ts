@@ -37,6 +37,12 @@ export function showList(items: readonly string[]): string {
   return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
+/** `a, b, c, d, e and 12 more`: a few are enough to find the others. */
+export function showFew(items: readonly string[], most = 5): string {
+  const more = items.length - most;
+  return more <= 0 ? showList(items) : `${items.slice(0, most).join(', ')} and ${more} more`;
+}
+
 function abs(value: bigint): bigint {
   return value < 0n ? -value : value;
 }

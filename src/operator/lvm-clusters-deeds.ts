@@ -5,6 +5,7 @@ import {
   clusterFinalizer,
   type Deed,
   groupFinalizerPrefix,
+  legacyGroupFinalizer,
   releaseAnnotation,
 } from '../core/lvm-cluster/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -46,15 +47,22 @@ export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): P
       return unlessThere(client.create(lvmVolumeGroupKind, { metadata, spec }, { signal }));
     }
     case 'change-group':
-      await client.patch(lvmVolumeGroupKind, deed.group.metadata, groupPatch(deed), { signal });
+      await client.patch(lvmVolumeGroupKind, deed.group.metadata, groupPatch(deed, cluster), {
+        signal,
+      });
       return;
     case 'delete-group': {
       const { metadata } = deed.group;
       await client.delete(lvmVolumeGroupKind, metadata, { signal, uid: metadata.uid });
       return;
     }
-    case 'free-group':
-      return release(lvmVolumeGroupKind, deed.group, `${groupFinalizerPrefix}${deed.node}`, means);
+    case 'free-group': {
+      const off = deed.nodes.map((node) => `${groupFinalizerPrefix}${node}`);
+      await client.patch(lvmVolumeGroupKind, deed.group.metadata, withoutMarks(deed.group, off), {
+        signal,
+      });
+      return;
+    }
     case 'make-report': {
       const marks = { ownerReferences: [ownerOf(cluster)], finalizers: [reportFinalizer] };
       const metadata = { name: deed.node, namespace, ...marks };
@@ -111,17 +119,34 @@ function applied(body: object): Patch {
 }
 
 /** What it shall be now, if it is still as we know it. */
-function groupPatch({ group, spec, release }: Extract<Deed, { kind: 'change-group' }>): Patch {
+function groupPatch(
+  { group, spec, release: devices }: Extract<Deed, { kind: 'change-group' }>,
+  cluster: LvmCluster,
+): Patch {
   const { metadata } = group;
-  const note = release.length === 0 ? null : JSON.stringify(release);
+  const { finalizers = [], ownerReferences = [] } = metadata;
+  const note = devices.length === 0 ? null : JSON.stringify(devices);
+  const isOwned = ownerReferences.some(({ uid }) => uid === cluster.metadata.uid);
+  const owners = [...ownerReferences, ownerOf(cluster)];
+  const kept = finalizers.filter((name) => name !== legacyGroupFinalizer);
+  const put = (key: string, value: unknown) =>
+    ({ op: 'add', path: pointer('metadata', key), value }) as const;
   return {
     type: 'json',
     operations: [
       ...sameVersion(metadata),
       { op: 'add', path: '/spec', value: spec },
       ...annotated(metadata, note),
+      ...(isOwned ? [] : [put('ownerReferences', owners)]),
+      ...(kept.length === finalizers.length ? [] : [put('finalizers', kept)]),
     ],
   };
+}
+
+function withoutMarks({ metadata }: KubeObject, marks: readonly string[]): Patch {
+  const value = (metadata.finalizers ?? []).filter((name) => !marks.includes(name));
+  const path = pointer('metadata', 'finalizers');
+  return { type: 'json', operations: [...sameVersion(metadata), { op: 'add', path, value }] };
 }
 
 function sameVersion({ resourceVersion: value }: Metadata) {

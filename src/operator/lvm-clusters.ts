@@ -91,7 +91,7 @@ export class LvmClusters implements Duty {
     const all = [kinds.clusters, kinds.groups, kinds.reports, snapshotClasses];
     if (!all.every((kind) => kind.isKnown)) return undefined;
     const [first, ...others] = [...kinds.clusters.values()].toSorted(byAge);
-    for (const other of others) await this.#refuse(other, first, signal);
+    for (const other of others) await this.#refuse(other, first, signal).catch(onlyKube);
     if (first === undefined) return undefined;
     return this.#reconcile(first, signal);
   }
@@ -104,8 +104,12 @@ export class LvmClusters implements Duty {
     this.#isWaiting = plan.waits.length > 0 || cluster.metadata.deletionTimestamp !== undefined;
     this.#tell(cluster, plan);
     const troubles = [...plan.troubles];
+    let isLate = false;
     for (const deed of plan.deeds) {
-      if (!(await this.#isStillRight(deed, view, signal))) continue;
+      if (!(await this.#isStillRight(deed, view, signal))) {
+        isLate = true;
+        continue;
+      }
       try {
         await carryOut(deed, cluster, { client, signal });
         log({ level: 'info', message: `LVMCluster ${cluster.metadata.name}: ${deed.kind}` });
@@ -115,10 +119,11 @@ export class LvmClusters implements Duty {
         troubles.push(`${deed.kind}: ${error.message}`);
       }
     }
-    await this.#writeStatus(cluster, [...troubles, ...plan.waits], signal);
+    const isBegun = !plan.deeds.some(({ kind }) => kind === 'mark-cluster');
+    await this.#writeStatus(cluster, isBegun ? [...troubles, ...plan.waits] : undefined, signal);
     if (troubles.length > plan.troubles.length)
       throw new KubeError('Conflict', troubles.join('; '));
-    return this.#isWaiting ? { afterMs: waitMs } : undefined;
+    return this.#isWaiting || isLate ? { afterMs: waitMs } : undefined;
   }
 
   /** What is known may be a moment old: a group goes only when nobody knows of a volume in it. */
@@ -145,15 +150,15 @@ export class LvmClusters implements Duty {
       classes: [...stores.classes.values()],
       snapshotClasses:
         snapshotClasses.current === undefined ? undefined : [...snapshotClasses.values()],
-      claims: stores.claims.values(),
-      volumes: stores.volumes.values(),
-      logicalVolumes: stores.logicalVolumes.values(),
+      claims: [...stores.claims.values()],
+      volumes: [...stores.volumes.values()],
+      logicalVolumes: [...stores.logicalVolumes.values()],
     };
   }
 
   async #writeStatus(
     cluster: LvmCluster,
-    troubles: readonly string[],
+    troubles: readonly string[] | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster: means, kinds } = this.#parts;
@@ -219,6 +224,11 @@ delete this one`;
     };
     this.#parts.cluster.recorder.event(about, { type: 'Warning', reason, message });
   }
+}
+
+/** It is told again with the next look, and keeps nobody else from anything. */
+function onlyKube(error: unknown): void {
+  if (!(error instanceof KubeError)) throw error;
 }
 
 /** The oldest first, and of two that are of an age always the same one. */

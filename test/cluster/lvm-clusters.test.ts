@@ -165,3 +165,21 @@ test('kinds that are installed later are served then', async () => {
   isReady(world);
   world.stop();
 });
+
+test('a cluster with volumes in several classes waits for all of them', async () => {
+  const world = await settled();
+  for (const name of ['lvms-vg1', 'lvms-vg2']) {
+    const spec = { storageClassName: name, resources: { requests: { storage: '1Gi' } } };
+    world.put(claims, { metadata: { name: `of-${name}`, namespace: 'app', finalizers: [] }, spec });
+  }
+  await world.pass(1_000);
+  await world.remove(lvmClusters, 'mine', namespace);
+  await world.pass(30_000);
+  assert.deepEqual(world.names(classes), ['lvms-vg1', 'lvms-vg2']);
+  assert.deepEqual(world.names(lvmVolumeGroups), ['vg1', 'vg2']);
+  assert.deepEqual(
+    world.events.map(({ message }) => message),
+    ['device class vg1 holds claim app/of-lvms-vg1; device class vg2 holds claim app/of-lvms-vg2'],
+  );
+  world.stop();
+});

@@ -12,7 +12,11 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
 import { nodeKind } from '../../src/kube/kinds.ts';
-import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../../src/kube/lvms-kinds.ts';
+import {
+  lvmClusterKind,
+  lvmNodeStatusKind,
+  lvmVolumeGroupKind,
+} from '../../src/kube/lvms-kinds.ts';
 import { FakeApi, type Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { MemoryTransport } from '../kube/memory-transport.ts';
@@ -49,6 +53,7 @@ export class GroupScene {
       new Informer({ client, kind, scopes: [{}], clock, chance });
     const stores = {
       nodes: informer(nodeKind),
+      clusters: informer(lvmClusterKind),
       groups: informer(lvmVolumeGroupKind),
       reports: informer(lvmNodeStatusKind),
     };

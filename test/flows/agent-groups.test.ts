@@ -131,3 +131,32 @@ test('what an administrator wrote into lvmd.yaml stays', async () => {
   assert.match(scene.lvmd ?? '', /name: mine/);
   assert.match(scene.lvmd ?? '', /name: vg1/);
 });
+
+test('an administrator’s words in lvmd.yaml outlive a node that is not meant for a while', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  scene.lvmd = `${scene.lvmd}    lvcreate-options: ['--type=raid1']\n`;
+  const edited = scene.lvmd;
+  const labels = {
+    nodeSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }] },
+  };
+  scene.change('vg1', { spec: labels });
+  await scene.settle(5_000);
+  assert.equal(scene.lvmd, edited);
+  scene.change('vg1', { metadata: { finalizers: [] } });
+  await scene.settle(5_000);
+  assert.equal(scene.lvmd, edited);
+  assert.notEqual(scene.stage.world.vg('vg1'), undefined);
+});
+
+test('a file that somebody broke ends nothing, and is left as it is', async () => {
+  const scene = new GroupScene();
+  scene.lvmd = 'device-classes: [{name: vg1, thin-pool: text}]';
+  scene.group('vg1', { ...two, thinPoolConfig });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.match(scene.lvmd, /thin-pool: text/);
+  assert.ok(scene.log.some(({ message }) => message.includes('lvmd.yaml is left as it is')));
+});

@@ -1,4 +1,4 @@
-import { showList } from '../../base/show.ts';
+import { showFew } from '../../base/show.ts';
 import { showProblem } from '../decode.ts';
 import type { LvmCluster } from '../objects/lvm-cluster.ts';
 import type { LvmVolumeGroup } from '../objects/lvm-volume-group.ts';
@@ -59,7 +59,7 @@ export function judgeCluster(
   for (const name of gone) {
     const volumes = view.inTheWay([name]);
     if (volumes.length === 0) continue;
-    const remedy = `keep it until they are deleted: it holds ${few(volumes)}`;
+    const remedy = `keep it until they are deleted: it holds ${showFew(volumes)}`;
     findings.refuse(`spec.storage.deviceClasses[${name}]`, undefined, remedy);
   }
   return verdictOf(findings);
@@ -70,17 +70,8 @@ function judgeDeletion(cluster: LvmCluster | undefined, view: AdmissionView): Ve
   const volumes = view.inTheWay(classesOf(cluster).map(({ name }) => name));
   if (volumes.length === 0) return allowed;
   const message = `LVMCluster ${cluster.metadata.name} cannot be deleted: it holds \
-${few(volumes)}; delete these first`;
+${showFew(volumes)}; delete these first`;
   return { ...allowed, isAllowed: false, message };
-}
-
-const toldMax = 5;
-
-/** A few of them are enough to find the others. */
-function few(items: readonly string[]): string {
-  const more = items.length - toldMax;
-  if (more <= 0) return showList(items);
-  return `${items.slice(0, toldMax).join(', ')} and ${more} more`;
 }
 
 /** Agents act by it, so it is looked at as closely as the class that it came from. */

@@ -73,8 +73,9 @@ export function checkUpdate(was: LvmCluster, is: LvmCluster, nodes: readonly Nod
   return findings;
 }
 
+/** A path may stand in another place of its list by now. */
 function keyOf({ field, value }: Finding): string {
-  return `${field} ${show(value)}`;
+  return `${field.replaceAll(/\[\d+\]/g, '')} ${show(value)}`;
 }
 
 export function classesOf({ spec }: Pick<LvmCluster, 'spec'>): readonly LvmDeviceClass[] {

@@ -111,7 +111,9 @@ test('the other spelling of the list is kept', () => {
 });
 
 test('what cannot be read is left as it is', () => {
-  for (const text of ['a: [', '- a list', 'device-classes: [text]']) {
-    assert.equal(lvmdTextFor(text, [thick], []).kind, 'unreadable', text);
+  const cycle = 'device-classes: &a [{name: vg2, x: *a}]';
+  const thinText = 'device-classes: [{name: vg1, thin-pool: pool}]';
+  for (const text of ['a: [', '- a list', 'device-classes: [text]', cycle, thinText]) {
+    assert.equal(lvmdTextFor(text, [thin, thick], []).kind, 'unreadable', text);
   }
 });

@@ -24,13 +24,20 @@ export function lvmdTextFor(
   groups: readonly ServedGroup[],
   owned: readonly string[],
 ): LvmdText {
-  let found: ReturnType<typeof contentOf>;
   try {
-    found = contentOf(text);
+    return { kind: 'text', text: merged(text, groups, owned) };
   } catch (error) {
+    // Whoever wrote it meant something that we cannot know.
     return { kind: 'unreadable', message: (error as Error).message };
   }
-  const { file, key, before } = found;
+}
+
+function merged(
+  text: string | undefined,
+  groups: readonly ServedGroup[],
+  owned: readonly string[],
+): string | undefined {
+  const { file, key, before } = contentOf(text);
   const names = new Set(groups.map(({ name }) => name));
   const kept = before.filter(
     ({ name }) => names.has(String(name)) || !owned.includes(String(name)),
@@ -42,10 +49,9 @@ export function lvmdTextFor(
   const there = new Set(kept.map(({ name }) => name));
   const added = groups.filter(({ name }) => !there.has(name)).map(entryFor);
   const after = [...changed, ...added];
-  if (text !== undefined && isSameJson(before, after)) return { kind: 'text', text };
-  if (after.length === 0) return { kind: 'text', text: undefined };
-  const whole = { ...file, [key]: after };
-  return { kind: 'text', text: dump(whole, { lineWidth: 120, noRefs: true }) };
+  if (text !== undefined && isSameJson(before, after)) return text;
+  if (after.length === 0) return undefined;
+  return dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true });
 }
 
 function contentOf(text: string | undefined) {

@@ -4,9 +4,9 @@ import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
 import { storageClassName } from './objects.ts';
 
 export type VolumesView = {
-  readonly claims: Iterable<PersistentVolumeClaim>;
-  readonly volumes: Iterable<PersistentVolume>;
-  readonly logicalVolumes: Iterable<LogicalVolume>;
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
+  readonly logicalVolumes: readonly LogicalVolume[];
   readonly driver: string;
 };
 
@@ -16,19 +16,18 @@ export type VolumesView = {
  */
 export function heldBy(deviceClass: string, view: VolumesView): readonly string[] {
   const className = storageClassName(deviceClass);
-  const claims = [...view.claims].filter(({ spec }) => spec.storageClassName === className);
+  const claims = view.claims.filter(({ spec }) => spec.storageClassName === className);
   const uids = new Set(claims.map(({ metadata }) => metadata.uid));
-  const volumes = [...view.volumes].filter(
-    ({ spec }) =>
-      spec.csi?.driver === view.driver &&
-      spec.storageClassName === className &&
-      !uids.has(spec.claimRef?.uid ?? ''),
+  const ofClass = view.volumes.filter(
+    ({ spec }) => spec.csi?.driver === view.driver && spec.storageClassName === className,
   );
-  const handles = new Set(
-    [...view.volumes].map(({ spec }) => spec.csi?.volumeHandle ?? '').filter(Boolean),
-  );
-  const own = [...view.logicalVolumes].filter(
-    ({ spec, status }) => spec.deviceClass === deviceClass && !handles.has(status?.volumeID ?? ''),
+  const volumes = ofClass.filter(({ spec }) => !uids.has(spec.claimRef?.uid ?? ''));
+  const told = new Set(ofClass.map(({ spec }) => spec.csi?.volumeHandle ?? ''));
+  // One without a class is in the default class of its time, whichever that was.
+  const isIn = (name = '') => name === '' || name === deviceClass;
+  const own = view.logicalVolumes.filter(
+    ({ metadata, spec, status }) =>
+      isIn(spec.deviceClass) && !told.has(status?.volumeID || metadata.uid),
   );
   return [
     ...claims.map(({ metadata }) => `claim ${metadata.namespace}/${metadata.name}`).toSorted(),

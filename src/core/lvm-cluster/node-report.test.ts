@@ -22,7 +22,8 @@ function report(spec: LvmVolumeGroupSpec, node: ObservedNode) {
   const group: LvmVolumeGroup = { metadata: { ...metadata, name: 'vg1', finalizers }, spec };
   const { served, desired } = wishFor({
     node: { metadata: { ...metadata, name: 'n1' } },
-    ...{ groups: [group], hasReport: true, known: new Map() },
+    ...{ groups: [group], tolerations: [], known: new Map(), present: new Set<string>() },
+    report: { metadata: { ...metadata, name: 'n1' } },
   });
   return reportFor(served, desired, node)[0];
 }

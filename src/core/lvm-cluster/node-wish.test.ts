@@ -21,8 +21,11 @@ function group(
 
 const n1: Node = { metadata: metadata('n1', { labels: { disk: 'ssd' } }) };
 
+const report = { metadata: metadata('n1') };
+const view = { node: n1, report, tolerations: [], known: new Map(), present: new Set<string>() };
+
 function wish(groups: readonly LvmVolumeGroup[], changes: Partial<NodeView> = {}) {
-  return wishFor({ node: n1, groups, hasReport: true, known: new Map(), ...changes });
+  return wishFor({ ...view, groups, ...changes });
 }
 
 function names(groups: readonly LvmVolumeGroup[]): readonly string[] {
@@ -57,7 +60,7 @@ test('a node is asked for the groups that mean it, in one order', () => {
 
 test('a node that the operator has not named begins nothing, and still lets go', () => {
   const leaving = group('b', {}, { deletionTimestamp: 'now' });
-  const wanted = wish([group('a'), leaving], { hasReport: false });
+  const wanted = wish([group('a'), leaving], { report: undefined });
   assert.deepEqual(names(wanted.served), []);
   assert.deepEqual(names(wanted.unmarked), []);
   assert.deepEqual(names(wanted.leaving), ['b']);
@@ -81,6 +84,38 @@ test('disks are wiped once, and those that shall leave are named', () => {
   assert.equal(other?.selector.forceWipe, true);
 });
 
+test('nothing is wiped for a group that was ever here', () => {
+  const deviceSelector = { paths: ['/dev/b'], forceWipeDevicesAndDestroyAllData: true };
+  const mayWipe = (changes: Partial<NodeView>) =>
+    wish([group('a', { deviceSelector })], changes).desired.volumeGroups[0]?.selector.forceWipe;
+  assert.equal(mayWipe({}), true);
+  assert.equal(mayWipe({ known: new Map([['a', 'uuid-a']]) }), false);
+  assert.equal(mayWipe({ present: new Set(['a']) }), false);
+});
+
+test('on a node with a taint that is not tolerated nothing new is begun', () => {
+  const taints = [{ key: 'dedicated', effect: 'NoSchedule' }];
+  const node = { ...n1, spec: { taints } };
+  const groups = [group('a'), group('b', {}, { finalizers: [] })];
+  const tainted = wish(groups, { node });
+  assert.deepEqual([names(tainted.served), names(tainted.unmarked)], [['a'], []]);
+  const tolerated = wish(groups, { node, tolerations: [{ operator: 'Exists' }] });
+  assert.deepEqual(names(tolerated.unmarked), ['b']);
+});
+
+test('a group that somebody told of, and that is away, is not made a second time', () => {
+  const nodeStatus = [
+    { name: 'a', devices: ['/dev/sdx'], deviceDiscoveryPolicy: 'RuntimeDynamic' },
+  ] as const;
+  const told = { metadata: metadata('n1'), spec: { nodeStatus } };
+  const identity = (changes: Partial<NodeView>) =>
+    wish([group('a')], { report: told, ...changes }).desired.volumeGroups[0]?.uuid;
+  assert.equal(identity({}), 'the one with /dev/sdx');
+  assert.equal(identity({ present: new Set(['a']) }), undefined, 'it is here');
+  assert.equal(identity({ known: new Map([['a', 'uuid-a']]) }), 'uuid-a');
+  assert.equal(identity({ report }), undefined, 'nobody told of it');
+});
+
 test('new disks are taken where the class says so', () => {
   const takes = (spec: LvmVolumeGroupSpec) =>
     wish([group('a', spec)]).desired.volumeGroups[0]?.takesNewDevices;
@@ -91,10 +126,10 @@ test('new disks are taken where the class says so', () => {
 
 test('a group that leaves takes its pool along, and is known by its identity', () => {
   const thinPoolConfig = { name: 'pool', overprovisionRatio: 10 };
-  const { volumeGroups, thinPools } = leavingNode(
-    group('a', { thinPoolConfig }),
-    new Map([['a', 'uuid-a']]),
-  );
+  const { volumeGroups, thinPools } = leavingNode(group('a', { thinPoolConfig }), {
+    ...view,
+    known: new Map([['a', 'uuid-a']]),
+  });
   assert.deepEqual(
     volumeGroups.map(({ name, uuid, presence }) => [name, uuid, presence]),
     [['a', 'uuid-a', 'absent']],

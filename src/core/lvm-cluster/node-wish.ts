@@ -1,7 +1,12 @@
 import { classSpecOf, groupSpecOf } from '../../api/lvm-cluster/node-spec.ts';
-import { isSelected } from '../../api/lvm-cluster/nodes.ts';
-import type { LvmVolumeGroup } from '../../api/objects/lvm-volume-group.ts';
+import { isMeant, isSelected } from '../../api/lvm-cluster/nodes.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupNodeStatus,
+} from '../../api/objects/lvm-volume-group.ts';
+import type { Toleration } from '../../api/objects/node-selector.ts';
 import type { Node } from '../../api/objects/storage.ts';
+import { showList } from '../../base/show.ts';
 import { type DesiredNode, desiredNode } from '../node.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { groupFinalizerPrefix, releaseOf } from './plan.ts';
@@ -11,9 +16,13 @@ export type NodeView = {
   readonly node: Node;
   readonly groups: readonly LvmVolumeGroup[];
   /** The operator makes it for nodes that are meant; without it nothing is begun. */
-  readonly hasReport: boolean;
+  readonly report: LvmVolumeGroupNodeStatus | undefined;
+  /** Of the LVMCluster: on a node with other taints nothing new is begun. */
+  readonly tolerations: readonly Toleration[];
   /** Identities of groups that were seen before, by name. */
   readonly known: ReadonlyMap<string, string>;
+  /** Names of the volume groups that are on the node now. */
+  readonly present: ReadonlySet<string>;
 };
 
 export type NodeWish = {
@@ -35,7 +44,8 @@ export function groupFinalizer(node: string): string {
   return `${groupFinalizerPrefix}${node}`;
 }
 
-export function wishFor({ node, groups, hasReport, known }: NodeView): NodeWish {
+export function wishFor(view: NodeView): NodeWish {
+  const { node, groups, report, tolerations } = view;
   const { name } = node.metadata;
   const isMarked = ({ metadata }: LvmVolumeGroup) =>
     (metadata.finalizers ?? []).includes(groupFinalizer(name));
@@ -44,22 +54,30 @@ export function wishFor({ node, groups, hasReport, known }: NodeView): NodeWish 
     one.metadata.name < other.metadata.name ? -1 : 1,
   );
   const meant = inOrder.filter(
-    (group) => hasReport && !isGoing(group) && isSelected(node, group.spec?.nodeSelector),
+    ({ metadata, spec }) =>
+      report !== undefined &&
+      metadata.deletionTimestamp === undefined &&
+      isSelected(node, spec?.nodeSelector),
   );
   const served = meant.filter(isMarked);
+  const mayBegin = (group: LvmVolumeGroup) =>
+    !isMarked(group) && isMeant(node, group.spec?.nodeSelector, tolerations);
   return {
-    desired: desiredFor(served, name, known),
+    desired: desiredFor(served, view),
     served,
-    unmarked: meant.filter((group) => !isMarked(group)),
+    unmarked: meant.filter(mayBegin),
     leaving: inOrder.filter((group) => isGoing(group) && isMarked(group)),
   };
 }
 
-function desiredFor(
-  groups: readonly LvmVolumeGroup[],
-  node: string,
-  known: ReadonlyMap<string, string>,
-): DesiredNode {
+type Seen = Pick<NodeView, 'node' | 'report' | 'known' | 'present'>;
+
+function desiredFor(groups: readonly LvmVolumeGroup[], seen: Seen): DesiredNode {
+  const known = new Map(seen.known);
+  for (const { metadata } of groups) {
+    const identity = seen.known.get(metadata.name) ?? lostIdentity(metadata.name, seen);
+    if (identity !== undefined) known.set(metadata.name, identity);
+  }
   const spec = {
     volumeGroups: groups.map(({ metadata, spec: of = {} }) => groupSpecOf(metadata.name, of)),
     deviceClasses: groups.map(({ metadata, spec: of = {} }) => classSpecOf(metadata.name, of)),
@@ -68,10 +86,25 @@ function desiredFor(
   const volumeGroups = desired.volumeGroups.map((vg, index): DesiredVg => {
     const group = groups[index];
     if (group === undefined) return vg;
-    const isWiped = group.metadata.annotations?.[wipedAnnotation(node)] !== undefined;
-    return { ...vg, release: releaseOf(group), selector: wiping(vg.selector, !isWiped) };
+    const mayWipe = isFresh(group, seen);
+    return { ...vg, release: releaseOf(group), selector: wiping(vg.selector, mayWipe) };
   });
   return { ...desired, volumeGroups };
+}
+
+/** Nothing of it was ever here: only then may its disks be wiped. */
+function isFresh({ metadata }: LvmVolumeGroup, { node, known, present }: Seen): boolean {
+  const isWiped = metadata.annotations?.[wipedAnnotation(node.metadata.name)] !== undefined;
+  return !isWiped && !known.has(metadata.name) && !present.has(metadata.name);
+}
+
+/**
+ * Somebody before us told of devices in this group, and it is not here: its disks are away. It is
+ * never made a second time, or there would be two of the name when they come back.
+ */
+function lostIdentity(name: string, { report, present }: Seen): string | undefined {
+  const told = report?.spec?.nodeStatus?.find((one) => one.name === name)?.devices ?? [];
+  return told.length > 0 && !present.has(name) ? `the one with ${showList(told)}` : undefined;
 }
 
 function wiping(selector: DesiredVg['selector'], mayWipe: boolean): DesiredVg['selector'] {
@@ -80,8 +113,8 @@ function wiping(selector: DesiredVg['selector'], mayWipe: boolean): DesiredVg['s
 }
 
 /** A group that shall go: its pool first, and never with a volume in it. */
-export function leavingNode(group: LvmVolumeGroup, known: ReadonlyMap<string, string>) {
-  const { volumeGroups, thinPools } = desiredFor([group], '', known);
+export function leavingNode(group: LvmVolumeGroup, seen: Seen) {
+  const { volumeGroups, thinPools } = desiredFor([group], { ...seen, report: undefined });
   return {
     volumeGroups: volumeGroups.map((vg) => ({ ...vg, presence: 'absent' }) as const),
     thinPools: thinPools.map((pool) => ({ ...pool, presence: 'absent' }) as const),

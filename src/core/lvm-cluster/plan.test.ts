@@ -112,7 +112,7 @@ function shown(deed: Deed): string {
     case 'delete-group':
       return `${deed.kind} ${deed.group.metadata.name}`;
     case 'free-group':
-      return `${deed.kind} ${deed.group.metadata.name} of ${deed.node}`;
+      return `${deed.kind} ${deed.group.metadata.name} of ${deed.nodes.join(',')}`;
     case 'make-report':
       return `${deed.kind} ${deed.node}`;
     case 'delete-report':
@@ -259,4 +259,68 @@ test('a cluster is deleted in order, and never with volumes in it', () => {
     'delete-report n2',
   ]);
   assert.deepEqual(deeds({ ...view, classes: [], groups: [], reports: [] }), ['release-cluster']);
+});
+
+test('volumes of other storage classes, and of no class, hold a class too', () => {
+  const one = { ...settled, cluster: cluster([vg1]) };
+  const other = { ...volume('static', 'gone') };
+  const spec = { ...other.spec, storageClassName: 'mine' };
+  const { waits } = planCluster({
+    ...one,
+    volumes: [{ ...other, spec }],
+    logicalVolumes: [logicalVolume('lv1', 'handle-static')],
+  });
+  assert.deepEqual(waits, ['device class vg2 stays while it holds LogicalVolume lv1']);
+  const unnamed = {
+    ...logicalVolume('lv2', 'x'),
+    spec: { name: 'lv2', nodeName: 'n1', size: '1' },
+  };
+  assert.equal(planCluster({ ...one, logicalVolumes: [unnamed] }).waits.length, 1);
+});
+
+test('a cluster that lost all its classes at once loses nothing else', () => {
+  const { deeds: done, troubles } = planCluster({ ...settled, cluster: cluster([]) });
+  assert.deepEqual(done, []);
+  assert.match(troubles.join(), /leave at least one class/);
+});
+
+test('what somebody else made for a class is taken over, and an old mark goes', () => {
+  const [first, second] = settled.groups;
+  assert.ok(first !== undefined && second !== undefined);
+  const unowned = group('vg1', first.spec ?? {}, { ownerReferences: [] });
+  assert.deepEqual(deeds({ groups: [unowned, second] }), ['change-group vg1 -']);
+  const finalizers = ['lvm.openshift.io/lvmvolumegroup'];
+  const old = group('vg1', first.spec ?? {}, { finalizers });
+  assert.deepEqual(deeds({ groups: [old, second] }), ['change-group vg1 -']);
+});
+
+test('a snapshot class of somebody else is left alone', () => {
+  const thin = cluster([{ ...vg1, thinPoolConfig: { name: 'p', overprovisionRatio: 2 } }]);
+  const snapshotClasses = [{ metadata: { name: 'lvms-vg1' } }];
+  const view = {
+    ...settled,
+    cluster: thin,
+    groups: [],
+    classes: classesFor(thin),
+    snapshotClasses,
+  };
+  const { deeds: done, troubles } = planCluster(view);
+  assert.deepEqual(done.map(shown), ['make-group vg1']);
+  assert.deepEqual(troubles, ["VolumeSnapshotClass lvms-vg1 is somebody else's: it stays"]);
+});
+
+test('storage classes of a class that never had a group go too', () => {
+  const { classes } = settled;
+  assert.deepEqual(
+    deeds({ cluster: cluster([vg1]), groups: settled.groups.slice(0, 1), classes }),
+    ['delete-class lvms-vg2'],
+  );
+});
+
+test('all nodes that are gone are taken off a group at once', () => {
+  const finalizers = ['n3', 'n4'].map((name) => `cleanup.vgmanager.node.topolvm.io/${name}`);
+  const [first, second] = settled.groups;
+  assert.ok(first !== undefined && second !== undefined);
+  const held = group('vg2', second.spec ?? {}, { finalizers });
+  assert.deepEqual(deeds({ groups: [first, held] }), ['free-group vg2 of n3,n4']);
 });

@@ -11,7 +11,7 @@ import type {
 } from '../../api/objects/lvm-volume-group.ts';
 import type { Node, StorageClass } from '../../api/objects/storage.ts';
 import { isSameJson } from '../../api/same.ts';
-import { showList } from '../../base/show.ts';
+import { showFew as few, showList } from '../../base/show.ts';
 import { heldBy, type VolumesView } from './gate.ts';
 import {
   isOwnedBy,
@@ -58,7 +58,11 @@ export type Deed =
   | { readonly kind: 'delete-group'; readonly group: LvmVolumeGroup }
   | { readonly kind: 'make-report'; readonly node: string }
   | { readonly kind: 'delete-report'; readonly report: LvmVolumeGroupNodeStatus }
-  | { readonly kind: 'free-group'; readonly group: LvmVolumeGroup; readonly node: string }
+  | {
+      readonly kind: 'free-group';
+      readonly group: LvmVolumeGroup;
+      readonly nodes: readonly string[];
+    }
   | { readonly kind: 'release-cluster' };
 
 type StorageClassObject = ReturnType<typeof storageClassesOf>[number];
@@ -73,6 +77,8 @@ export type ClusterPlan = {
 };
 
 export const clusterFinalizer = 'lvmcluster.topolvm.io';
+/** LVMS had one mark for all nodes once; nobody takes it off any more. */
+export const legacyGroupFinalizer = 'lvm.openshift.io/lvmvolumegroup';
 /** One for each node that may have a volume group of it. */
 export const groupFinalizerPrefix = 'cleanup.vgmanager.node.topolvm.io/';
 /** Devices that were taken out of the class, as a list in JSON. */
@@ -87,6 +93,10 @@ export function planCluster(view: ClusterView): ClusterPlan {
   const problems = checkCluster(cluster, view.nodes).problems;
   // Nothing is begun on the strength of an object that the webhook would have refused.
   const wrong = problems.filter(({ isStrict }) => !isStrict).map(showProblem);
+  if (classesOf(cluster).length === 0 && ownGroups(view).length > 0) {
+    const text = 'spec.storage.deviceClasses is missing: leave at least one class, or delete it';
+    return { deeds: [], troubles: [text], waits: [] };
+  }
   const gone = planGoneClasses(view);
   const groups = wrong.length > 0 ? { ...none, refused: [] } : planGroups(view);
   const classes = wrong.length > 0 ? none : planClasses(view, groups.refused);
@@ -120,8 +130,9 @@ function planGroups(view: ClusterView): Part & { readonly refused: readonly stri
       deeds.push({ kind: 'make-group', name, spec });
     } else {
       const release = releasedOf(group, spec);
-      const isDone = isSameJson(group.spec ?? {}, spec) && isSameJson(release, releaseOf(group));
-      if (!isDone) deeds.push({ kind: 'change-group', group, spec, release });
+      const isSame = isSameJson(group.spec ?? {}, spec) && isSameJson(release, releaseOf(group));
+      const isOurs = isOwn(group, view.cluster) && !isLegacy(group);
+      if (!isSame || !isOurs) deeds.push({ kind: 'change-group', group, spec, release });
     }
   }
   return { deeds, troubles, waits: [], refused };
@@ -163,25 +174,42 @@ function planGoneClasses(view: ClusterView): Part {
   const wanted = new Set(classesOf(view.cluster).map(({ name }) => name));
   const deeds: Deed[] = [];
   const waits: string[] = [];
-  for (const group of ownGroups(view)) {
-    const { name, deletionTimestamp } = group.metadata;
-    if (wanted.has(name)) continue;
+  for (const name of ownClasses(view).filter((one) => !wanted.has(one))) {
     const held = heldBy(name, view);
     if (held.length > 0) {
-      waits.push(`device class ${name} stays while it holds ${showList(held)}`);
+      waits.push(`device class ${name} stays while it holds ${few(held)}`);
       continue;
     }
+    const group = ownGroups(view).find(({ metadata }) => metadata.name === name);
     const others = classDeletions(name, view);
     if (others.length > 0) deeds.push(...others);
-    else if (deletionTimestamp === undefined) deeds.push({ kind: 'delete-group', group });
+    else if (group !== undefined && group.metadata.deletionTimestamp === undefined) {
+      deeds.push({ kind: 'delete-group', group });
+    }
   }
   return { deeds, troubles: [], waits };
 }
 
+/** Classes that anything of ours tells of, in one order. */
+function ownClasses(view: ClusterView): readonly string[] {
+  const prefix = storageClassName('');
+  const named = [...view.classes, ...(view.snapshotClasses ?? [])]
+    .filter((one) => isOwnedBy(one, view.cluster) && one.metadata.name.startsWith(prefix))
+    .map(({ metadata }) => metadata.name.slice(prefix.length));
+  const groups = ownGroups(view).map(({ metadata }) => metadata.name);
+  return [...new Set([...groups, ...named])].toSorted();
+}
+
 function ownGroups({ groups, cluster }: ClusterView): readonly LvmVolumeGroup[] {
-  return groups.filter(({ metadata }) =>
-    (metadata.ownerReferences ?? []).some(({ uid }) => uid === cluster.metadata.uid),
-  );
+  return groups.filter((group) => isOwn(group, cluster));
+}
+
+function isOwn({ metadata }: LvmVolumeGroup, cluster: LvmCluster): boolean {
+  return (metadata.ownerReferences ?? []).some(({ uid }) => uid === cluster.metadata.uid);
+}
+
+function isLegacy({ metadata }: LvmVolumeGroup): boolean {
+  return (metadata.finalizers ?? []).includes(legacyGroupFinalizer);
 }
 
 function classDeletions(deviceClass: string, view: ClusterView): readonly Deed[] {
@@ -214,11 +242,14 @@ delete it, and it is made as it should be; volumes are not touched by that`,
       deeds.push({ kind: 'apply-class', object });
     }
   }
+  const there = view.snapshotClasses;
+  if (there === undefined) return { deeds, troubles, waits: [] };
   for (const object of snapshotClassesOf(view.cluster, view.driver).filter(isWanted)) {
-    const found = view.snapshotClasses?.find((one) => one.metadata.name === object.metadata.name);
-    const isRight = found !== undefined && isOwnedBy(found, view.cluster);
-    if (view.snapshotClasses === undefined || isRight) continue;
-    deeds.push({ kind: 'apply-snapshot-class', object });
+    const found = there.find((one) => one.metadata.name === object.metadata.name);
+    if (found === undefined) deeds.push({ kind: 'apply-snapshot-class', object });
+    else if (!isOwnedBy(found, view.cluster)) {
+      troubles.push(`VolumeSnapshotClass ${object.metadata.name} is somebody else's: it stays`);
+    }
   }
   return { deeds, troubles, waits: [] };
 }
@@ -253,13 +284,13 @@ function planGoneNodes(view: ClusterView): readonly Deed[] {
     .filter(({ metadata }) => !nodes.has(metadata.name))
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined || hasFinalizer(metadata))
     .map((report): Deed => ({ kind: 'delete-report', report }));
-  const groups = view.groups.flatMap((group) =>
-    (group.metadata.finalizers ?? [])
+  const groups = view.groups.flatMap((group): readonly Deed[] => {
+    const gone = (group.metadata.finalizers ?? [])
       .filter((name) => name.startsWith(groupFinalizerPrefix))
       .map((name) => name.slice(groupFinalizerPrefix.length))
-      .filter((node) => !nodes.has(node))
-      .map((node): Deed => ({ kind: 'free-group', group, node })),
-  );
+      .filter((node) => !nodes.has(node));
+    return gone.length === 0 ? [] : [{ kind: 'free-group', group, nodes: gone }];
+  });
   return [...reports, ...groups];
 }
 
@@ -271,14 +302,11 @@ function hasFinalizer({ finalizers = [] }: { readonly finalizers?: readonly stri
 function planDeletion(view: ClusterView): ClusterPlan {
   const { cluster } = view;
   const names = [
-    ...new Set([
-      ...classesOf(cluster).map(({ name }) => name),
-      ...ownGroups(view).map(({ metadata }) => metadata.name),
-    ]),
+    ...new Set([...classesOf(cluster).map(({ name }) => name), ...ownClasses(view)]),
   ].toSorted();
   const waits = names.flatMap((name) => {
     const held = heldBy(name, view);
-    return held.length === 0 ? [] : [`device class ${name} holds ${showList(held)}`];
+    return held.length === 0 ? [] : [`device class ${name} holds ${few(held)}`];
   });
   const freed = planGoneNodes(view);
   if (waits.length > 0) return { deeds: freed, troubles: [], waits };

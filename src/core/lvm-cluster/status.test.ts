@@ -163,3 +163,15 @@ test('a driver tells which nodes do not have it', () => {
   const message = 'kubelet of n2 does not know it yet';
   assert.deepEqual(drivers, [{ name: 'topolvm.io', nodes: 2, registered: 1, message }]);
 });
+
+test('messages stay short enough to be written', () => {
+  const nodes = Array.from({ length: 500 }, (_, at) => node(`n${at}`));
+  const reason = 'x'.repeat(5_000);
+  const reports = nodes.map(({ metadata: { name } }) => report(name, { status: 'Failed', reason }));
+  const troubles = Array.from({ length: 500 }, () => reason);
+  const { conditions = [] } = clusterStatus({ ...well, nodes, reports, troubles });
+  for (const { message } of conditions) {
+    assert.ok(message.length < 32_768, `${message.length}`);
+    assert.match(message, /and 480 more$/);
+  }
+});

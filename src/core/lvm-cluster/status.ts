@@ -60,7 +60,7 @@ function resourcesCondition({ troubles }: ClusterSight): ConditionText {
     return { type, status: 'False', reason: 'ReconciliationInProgress', message };
   }
   if (troubles.length > 0) {
-    const message = troubles.join('\n');
+    const message = lines(troubles);
     return { type, status: 'False', reason: 'ResourcesSyncIncomplete', message };
   }
   return { type, status: 'True', reason: type, message: 'all that it needs is there' };
@@ -77,10 +77,20 @@ function groupsCondition(sight: ClusterSight): ConditionText {
   for (const { state, reason } of inOrder) {
     const of = found.filter((one) => one.state === state);
     if (of.length === 0) continue;
-    const message = of.map(({ text }) => text).join('\n');
+    const message = lines(of.map(({ text }) => text));
     return { type, status: 'False', reason, message };
   }
   return { type, status: 'True', reason: 'VGsReady', message: 'all volume groups are ready' };
+}
+
+const linesMax = 20;
+const lineMax = 1_000;
+
+/** The API server takes 32768 characters. */
+function lines(all: readonly string[]): string {
+  const shown = all.slice(0, linesMax).map((line) => line.slice(0, lineMax));
+  const more = all.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('\n');
 }
 
 const inOrder = [
