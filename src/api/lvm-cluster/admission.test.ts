@@ -18,7 +18,8 @@ function cluster(...names: readonly string[]): LvmCluster {
 
 function view(volumes: Readonly<Record<string, readonly string[]>> = {}): AdmissionView {
   const inTheWay = (classes: readonly string[]) => classes.flatMap((name) => volumes[name] ?? []);
-  return { namespace: 'ns', others: [], nodes: [], isMicroShift: false, inTheWay };
+  const around = { namespace: 'ns', others: [], nodes: [], reports: [] };
+  return { ...around, isMicroShift: false, inTheWay };
 }
 
 test('a cluster is filled in when it is made, and never later', () => {
@@ -87,19 +88,31 @@ test('a volume group is judged like the class it came from', () => {
   const group = (spec: LvmVolumeGroupSpec): LvmVolumeGroup => ({ metadata, spec });
   const pool = { name: 'pool', overprovisionRatio: 10 };
   const named = { deviceSelector: { paths: ['/dev/sdb'] } };
-  assert.ok(judgeVolumeGroup({ operation: 'CREATE', object: group(named) }).isAllowed);
+  assert.ok(judgeVolumeGroup({ operation: 'CREATE', object: group(named) }, []).isAllowed);
   const wrong = group({ deviceSelector: { paths: ['sdb'] } });
   assert.match(
-    judgeVolumeGroup({ operation: 'CREATE', object: wrong }).message,
+    judgeVolumeGroup({ operation: 'CREATE', object: wrong }, []).message,
     /starts with \/dev/,
   );
-  const changed = judgeVolumeGroup({
-    ...{ operation: 'UPDATE', oldObject: group({ ...named, thinPoolConfig: pool }) },
-    object: group({ ...named, thinPoolConfig: { ...pool, name: 'other' } }),
-  });
+  const changed = judgeVolumeGroup(
+    {
+      ...{ operation: 'UPDATE', oldObject: group({ ...named, thinPoolConfig: pool }) },
+      object: group({ ...named, thinPoolConfig: { ...pool, name: 'other' } }),
+    },
+    [],
+  );
   assert.match(changed.message, /thinPoolConfig.name is "other": keep it at "pool"/);
   const odd = { ...named, thinPoolConfig: { ...pool, chunkSize: '1Ki' } };
   const more = { ...odd, thinPoolConfig: { ...odd.thinPoolConfig, overprovisionRatio: 5 } };
   const known = { operation: 'UPDATE', oldObject: group(odd), object: group(more) };
-  assert.ok(judgeVolumeGroup(known).isAllowed, 'what is there already may stay');
+  assert.ok(judgeVolumeGroup(known, []).isAllowed, 'what is there already may stay');
+});
+
+test('a volume group goes with its class, and not by itself', () => {
+  const deletion = { operation: 'DELETE', oldObject: { metadata: { ...metadata, name: 'vg1' } } };
+  assert.equal(
+    judgeVolumeGroup(deletion, ['vg1']).message,
+    'LVMVolumeGroup vg1 cannot be deleted: take the device class vg1 out of the LVMCluster instead',
+  );
+  assert.ok(judgeVolumeGroup(deletion, ['vg2']).isAllowed);
 });

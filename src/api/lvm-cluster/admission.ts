@@ -51,7 +51,7 @@ export function judgeCluster(
   // Marks and the end of what is going already are no changes of what is wanted.
   const isGoing = object.metadata.deletionTimestamp !== undefined;
   if (isGoing || isSameJson(oldObject.spec ?? {}, object.spec ?? {})) return allowed;
-  const findings = checkUpdate(oldObject, object, view.nodes);
+  const findings = checkUpdate(oldObject, object, view);
   const kept = new Set(classesOf(object).map(({ name }) => name));
   const gone = classesOf(oldObject)
     .map(({ name }) => name)
@@ -74,13 +74,22 @@ ${showFew(volumes)}; delete these first`;
   return { ...allowed, isAllowed: false, message };
 }
 
-/** Agents act by it, so it is looked at as closely as the class that it came from. */
-export function judgeVolumeGroup({
-  operation,
-  object,
-  oldObject,
-}: AdmissionRequest<LvmVolumeGroup>): Verdict {
-  if (operation === 'DELETE' || object === undefined || object === null) return allowed;
+/**
+ * Agents act by it, so it is looked at as closely as the class that it came from. `wanted` are the
+ * classes of an LVMCluster that is not going: their groups go with them, and not by themselves.
+ */
+export function judgeVolumeGroup(
+  { operation, object, oldObject }: AdmissionRequest<LvmVolumeGroup>,
+  wanted: readonly string[],
+): Verdict {
+  if (operation === 'DELETE') {
+    const name = oldObject?.metadata.name ?? '';
+    if (!wanted.includes(name)) return allowed;
+    const remedy = `take the device class ${name} out of the LVMCluster instead`;
+    const message = `LVMVolumeGroup ${name} cannot be deleted: ${remedy}`;
+    return { ...allowed, isAllowed: false, message };
+  }
+  if (object === undefined || object === null) return allowed;
   const { name } = object.metadata;
   const is = { name, ...object.spec };
   const was = oldObject?.spec === undefined ? undefined : { name, ...oldObject.spec };

@@ -5,7 +5,9 @@ import type { LvmCluster, LvmClusterSpec, LvmDeviceClass } from '../objects/lvm-
 import type { Node } from '../objects/storage.ts';
 import { checkCluster, checkCreation, checkUpdate, type Surroundings } from './check.ts';
 
-const around: Surroundings = { namespace: 'quarry-system', others: [], nodes: [] };
+const around: Surroundings = {
+  ...{ namespace: 'quarry-system', others: [], nodes: [], reports: [] },
+};
 
 function cluster(spec: LvmClusterSpec, namespace = 'quarry-system'): LvmCluster {
   return { metadata: { name: 'mine', namespace, uid: 'u', resourceVersion: '1' }, spec };
@@ -420,7 +422,7 @@ LVMCluster and make it anew to change it',
 describe('a change that cannot be made is refused', () => {
   for (const [name, was, is, told] of changes) {
     test(name, () => {
-      const { problems } = checkUpdate(was, is, []);
+      const { problems } = checkUpdate(was, is, around);
       assert.deepEqual(problems.map(showProblem), typeof told === 'string' ? [told] : told);
     });
   }
@@ -450,16 +452,46 @@ test('a change that can be made is not refused', () => {
     [classes(vg1()), classes(vg1({ storageClassOptions: { additionalLabels: { team: 'db' } } }))],
   ];
   for (const [was, is] of right) {
-    assert.deepEqual(checkUpdate(was, is, []).problems.map(showProblem), []);
+    assert.deepEqual(checkUpdate(was, is, around).problems.map(showProblem), []);
   }
 });
 
 test('what LVMS let pass may stay, and is told', () => {
   const long = vg1({ name: 'a'.repeat(70) });
-  const { problems, warnings } = checkUpdate(classes(long), classes(long), []);
+  const { problems, warnings } = checkUpdate(classes(long), classes(long), around);
   assert.deepEqual(problems, []);
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? '', /write at most 63 characters/);
   const more = classes(long, { ...vg1({ default: false }), name: 'b'.repeat(70) });
-  assert.equal(checkUpdate(classes(long), more, []).problems.length, 2);
+  assert.equal(checkUpdate(classes(long), more, around).problems.length, 2);
+});
+
+test('a class that took every disk may name those that it has, and no others', () => {
+  const told = (...devices: readonly string[]) => ({
+    metadata: { name: 'n1', uid: 'u', resourceVersion: '1' },
+    spec: {
+      nodeStatus: [{ name: 'vg1', devices, deviceDiscoveryPolicy: 'RuntimeStatic' } as const],
+    },
+  });
+  const greedy = classes({ name: 'vg1' });
+  const named = classes({ name: 'vg1', deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } });
+  const problems = (...devices: readonly string[]) =>
+    checkUpdate(greedy, named, { nodes: [], reports: [told(...devices)] }).problems;
+  assert.deepEqual(problems('/dev/sdc', '/dev/sdb'), []);
+  assert.equal(problems('/dev/sdb').length, 1, 'one that it does not have');
+  assert.deepEqual(problems('/dev/sdb', '/dev/sdc', '/dev/sdd').map(showProblem), [
+    `${at}.deviceSelector is ["/dev/sdb","/dev/sdc"]: name exactly the devices that it has, as its \
+status shows them: n1 has /dev/sdb, /dev/sdc and /dev/sdd`,
+  ]);
+});
+
+test('a path that moves in its list is no new mistake', () => {
+  const overlap = (paths: readonly string[]) => [
+    vg1(),
+    { ...vg1({ default: false, ...onDisk('ssd') }), name: 'vg2', deviceSelector: { paths } },
+  ];
+  const nodes = [node('n1', { disk: 'ssd' })];
+  const [was, is] = [overlap(['/dev/sdb']), overlap(['/dev/sdd', '/dev/sdb'])];
+  const { problems } = checkUpdate(classes(...was), classes(...is), { nodes, reports: [] });
+  assert.deepEqual(problems.map(showProblem), []);
 });

@@ -1,11 +1,13 @@
-import { show, showList } from '../../base/show.ts';
+import { show, showFew, showList } from '../../base/show.ts';
 import type { LvmCluster, LvmDeviceClass, LvmStorageClassOptions } from '../objects/lvm-cluster.ts';
+import type { LvmVolumeGroupNodeStatus } from '../objects/lvm-volume-group.ts';
 import type { Node } from '../objects/storage.ts';
 import { isSameJson } from '../same.ts';
 import { checkClassChange, unchanging } from './check-change.ts';
 import { checkClass } from './check-class.ts';
 import { checkClasses } from './check-classes.ts';
 import { classField, type Finding, Findings } from './findings.ts';
+import { isGreedy } from './paths.ts';
 
 /** What the cluster is like around the object. */
 export type Surroundings = {
@@ -14,6 +16,7 @@ export type Surroundings = {
   /** Other LVMClusters there. */
   readonly others: readonly string[];
   readonly nodes: readonly Node[];
+  readonly reports: readonly LvmVolumeGroupNodeStatus[];
 };
 
 /** Is it right by itself? This is asked again before anything is written. */
@@ -52,7 +55,12 @@ lvmd.yaml on each node is yours';
   return findings;
 }
 
-export function checkUpdate(was: LvmCluster, is: LvmCluster, nodes: readonly Node[]): Findings {
+/** `reports` are what the agents tell of their groups. */
+export function checkUpdate(
+  was: LvmCluster,
+  is: LvmCluster,
+  { nodes, reports }: Pick<Surroundings, 'nodes' | 'reports'>,
+): Findings {
   const findings = new Findings();
   const found = checkCluster(is, nodes);
   const before = checkCluster(was, nodes).problems.map(keyOf);
@@ -69,6 +77,7 @@ export function checkUpdate(was: LvmCluster, is: LvmCluster, nodes: readonly Nod
     if (old === undefined) continue;
     checkClassChange(old, one, findings);
     checkClassOptions(old, one, findings);
+    checkNaming(old, one, reports, findings);
   }
   return findings;
 }
@@ -84,6 +93,29 @@ export function classesOf({ spec }: Pick<LvmCluster, 'spec'>): readonly LvmDevic
 
 function namesOf(classes: readonly LvmDeviceClass[]): readonly string[] {
   return classes.map(({ name }) => name);
+}
+
+/** A class that took every disk may name them from now on: exactly those that it has. */
+function checkNaming(
+  was: LvmDeviceClass,
+  is: LvmDeviceClass,
+  reports: readonly LvmVolumeGroupNodeStatus[],
+  findings: Findings,
+): void {
+  if (!isGreedy(was) || isGreedy(is)) return;
+  const { paths = [], optionalPaths = [] } = is.deviceSelector ?? {};
+  const named = [...paths, ...optionalPaths];
+  const unlike = reports.flatMap(({ metadata, spec }) => {
+    const group = spec?.nodeStatus?.find(({ name }) => name === is.name);
+    const has = group?.devices ?? [];
+    const isSame =
+      has.every((device) => named.includes(device)) && paths.every((path) => has.includes(path));
+    return group === undefined || isSame ? [] : [`${metadata.name} has ${showList(has)}`];
+  });
+  if (unlike.length === 0) return;
+  const what = showFew(unlike);
+  const remedy = `name exactly the devices that it has, as its status shows them: ${what}`;
+  findings.refuse(classField(is.name, 'deviceSelector'), named, remedy);
 }
 
 function checkPolicyChange(was: LvmCluster, is: LvmCluster, findings: Findings): void {
