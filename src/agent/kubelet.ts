@@ -74,8 +74,10 @@ export class Registration {
       await this.#serve();
       this.#listen();
     } catch (error) {
-      if (!(error instanceof OperationError)) throw error;
-      log({ level: 'warn', message: `kubelet cannot find us: ${error.message}` });
+      // Kubelet may be at its directory in this very moment: the next look finds what it left.
+      const { syscall, message } = error as NodeJS.ErrnoException;
+      if (!(error instanceof OperationError) && syscall === undefined) throw error;
+      log({ level: 'warn', message: `kubelet cannot find us: ${message}` });
     }
   }
 

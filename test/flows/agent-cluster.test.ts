@@ -55,6 +55,21 @@ test('a kubelet that empties its directory finds us again', async (t) => {
   assert.equal((await scene.register())['name'], 'topolvm.io');
 });
 
+test('a directory of kubelet that is none for a moment ends nothing', async (t) => {
+  const scene = await AgentClusterScene.begin(t);
+  await scene.start();
+  await scene.register();
+  const directory = dirname(scene.registration);
+  await rm(directory, { recursive: true });
+  await writeFile(directory, 'in between');
+  await scene.agent.lookForKubelet();
+  assert.ok(scene.log.some(({ message }) => message.startsWith('kubelet cannot find us')));
+  await rm(directory);
+  await mkdir(directory);
+  await scene.agent.lookForKubelet();
+  assert.equal((await scene.register())['name'], 'topolvm.io');
+});
+
 test('a kubelet that refuses us ends the process', async (t) => {
   const scene = await AgentClusterScene.begin(t);
   const agent = await scene.start();
