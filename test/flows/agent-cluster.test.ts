@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import test from 'node:test';
@@ -60,12 +60,13 @@ test('a directory of kubelet that is none for a moment ends nothing', async (t) 
   await scene.start();
   await scene.register();
   const directory = dirname(scene.registration);
-  await rm(directory, { recursive: true });
-  await writeFile(directory, 'in between');
+  // At once, or the agent is there before.
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, 'in between');
   await scene.agent.lookForKubelet();
   assert.ok(scene.log.some(({ message }) => message.startsWith('kubelet cannot find us')));
-  await rm(directory);
-  await mkdir(directory);
+  rmSync(directory);
+  mkdirSync(directory);
   await scene.agent.lookForKubelet();
   assert.equal((await scene.register())['name'], 'topolvm.io');
 });
