@@ -66,7 +66,10 @@ export class Registration {
   }
 
   async #look(): Promise<void> {
-    if (this.#isStopped || (await inodeOf(this.#path)) === this.#server?.inode) return;
+    if (this.#isStopped) return;
+    const inode = await inodeOf(this.#path);
+    // Without a server of ours, after a look that failed, there is none to be still there.
+    if (this.#server !== undefined && this.#server.inode === inode) return;
     const { log } = this.#options;
     try {
       await this.#server?.running.stop(0);
