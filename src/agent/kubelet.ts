@@ -72,8 +72,10 @@ export class Registration {
     if (this.#server !== undefined && this.#server.inode === inode) return;
     const { log } = this.#options;
     try {
-      await this.#server?.running.stop(0);
+      const old = this.#server;
+      // It is done with, however it ends.
       this.#server = undefined;
+      await old?.running.stop(0);
       await this.#serve();
       this.#listen();
     } catch (error) {

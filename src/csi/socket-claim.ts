@@ -36,8 +36,11 @@ export class SocketClaim {
   /** libuv removes the socket when it closes it, by the path it was bound to: the fd goes last. */
   async release(): Promise<void> {
     await new Promise((resolve) => this.#server.close(resolve));
-    await rm(this.#path, { recursive: true, force: true });
-    closeSync(this.#fd);
+    try {
+      await rm(this.#path, { recursive: true, force: true });
+    } finally {
+      closeSync(this.#fd);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import test from 'node:test';
@@ -51,6 +51,22 @@ test('a kubelet that empties its directory finds us again', async (t) => {
   assert.equal((await scene.register())['name'], 'topolvm.io');
   await rm(dirname(scene.registration), { recursive: true });
   await mkdir(dirname(scene.registration), { recursive: true });
+  await scene.agent.lookForKubelet();
+  assert.equal((await scene.register())['name'], 'topolvm.io');
+});
+
+test('a directory of kubelet that is none for a moment ends nothing', async (t) => {
+  const scene = await AgentClusterScene.begin(t);
+  await scene.start();
+  await scene.register();
+  const directory = dirname(scene.registration);
+  // At once, or the agent is there before.
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, 'in between');
+  await scene.agent.lookForKubelet();
+  assert.ok(scene.log.some(({ message }) => message.startsWith('kubelet cannot find us')));
+  rmSync(directory);
+  mkdirSync(directory);
   await scene.agent.lookForKubelet();
   assert.equal((await scene.register())['name'], 'topolvm.io');
 });
