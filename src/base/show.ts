@@ -37,10 +37,10 @@ export function showList(items: readonly string[]): string {
   return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
-/** `a, b, c, d, e and 12 more`: a few are enough to find the others. */
+/** `a, b, c and 12 more`: a few are enough to find the others, and never just one is left out. */
 export function showFew(items: readonly string[], most = 5): string {
-  const more = items.length - most;
-  return more <= 0 ? showList(items) : `${items.slice(0, most).join(', ')} and ${more} more`;
+  if (items.length <= most + 1) return showList(items);
+  return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
 }
 
 function abs(value: bigint): bigint {

@@ -1,7 +1,7 @@
 import type { DecodedLvmd, PlacedSpec } from '../api/lvmd-file/decode.ts';
 import { type Finding, quote } from '../api/lvmd-file/findings.ts';
 import type { LvmdDeviceClass, LvmdSpec } from '../api/lvmd-file/spec.ts';
-import { show, showList } from '../base/show.ts';
+import { show, showFew, showList } from '../base/show.ts';
 import { recordsIn } from './catalog.ts';
 import type { DeviceClass } from './device-class.ts';
 import { lvmdDeviceClasses } from './lvmd.ts';
@@ -181,7 +181,7 @@ function moveProblems(view: ConfigurationView, placed: PlacedSpec): readonly Fin
     const place = placed.places[index]?.volumeGroup;
     if (volumes.length === 0 || place === undefined) return [];
     const remedy =
-      `volumes of this class are in ${old.vg} (${few(volumes)}): keep ${old.vg}, ` +
+      `volumes of this class are in ${old.vg} (${showFew(volumes, 3)}): keep ${old.vg}, ` +
       `and give ${volumeGroup} a class of another name`;
     return [{ file: view.file, ...place, value: quote(volumeGroup), remedy }];
   });
@@ -205,7 +205,8 @@ function retiredClasses(
     if (isAway) return [old];
     const volumes = volumesOf(view, old, classes);
     if (volumes.length === 0) return [];
-    const refusal = `it is no longer in ${file}, and kept for the volumes in it: ${few(volumes)}`;
+    const named = showFew(volumes, 3);
+    const refusal = `it is no longer in ${file}, and kept for the volumes in it: ${named}`;
     return [{ ...old, isDefault: false, refusal }];
   });
 }
@@ -264,10 +265,4 @@ function faultyClasses(view: ConfigurationView, usable: PlacedSpec): readonly Re
 
 function groupsOf(host: ObservedHost): ReadonlySet<string> {
   return new Set(host.vgs.map(({ name }) => name));
-}
-
-function few(names: readonly string[]): string {
-  const shown = 3;
-  if (names.length <= shown + 1) return showList(names);
-  return `${names.slice(0, shown).join(', ')} and ${names.length - shown} more`;
 }

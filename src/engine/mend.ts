@@ -126,8 +126,9 @@ async function finishSnapshot(doors: Doors, failed: Step): Promise<void> {
   } catch (error) {
     // Whoever needs the pool is told so by his own step.
     asOperationError(error);
+  } finally {
+    doors.model.changed();
   }
-  doors.model.changed();
 }
 
 async function poolOf({ model }: Doors, failed: Step) {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { GiB, startLab } from '../../lab/index.ts';
 import { withQueuedMessage, withQueuedSnapshot } from '../samples/queued-message.ts';
 import { Remote } from './remote.ts';
 import { nodeFile, unsettled, volumesOf } from './scenarios.ts';
 
-test('a thin volume that the pool was never told of is made in the end', async (t) => {
+/** A guest with a thin volume `one`, and what lvm writes down of its group. */
+async function withVolume(t: TestContext) {
   const lab = await startLab({ guests: [{ name: 'n1', disks: [{ name: 'a', sizeBytes: GiB }] }] });
   t.after(() => lab.stop());
   const guest = lab.guest('n1');
@@ -15,6 +16,11 @@ test('a thin volume that the pool was never told of is made in the end', async (
   await remote.must({ op: 'apply', node });
   await remote.must({ op: 'create', node, request: request('one') });
   const backup = await guest.sh('lvm vgcfgbackup --file /tmp/backup vg >&2; cat /tmp/backup');
+  return { guest, node, remote, request, backup };
+}
+
+test('a thin volume that the pool was never told of is made in the end', async (t) => {
+  const { guest, node, remote, request, backup } = await withVolume(t);
   await guest.sh(`set -e
     lvm vgchange --activate n vg
     cat > /tmp/queued <<'END'\n${withQueuedMessage(backup, 'one', 'two')}\nEND
@@ -32,15 +38,7 @@ test('a thin volume that the pool was never told of is made in the end', async (
 });
 
 test('a thin snapshot that the pool has made and lvm has not noted is finished', async (t) => {
-  const lab = await startLab({ guests: [{ name: 'n1', disks: [{ name: 'a', sizeBytes: GiB }] }] });
-  t.after(() => lab.stop());
-  const guest = lab.guest('n1');
-  const node = nodeFile([await guest.devicePath('a')]);
-  const remote = new Remote(guest);
-  const request = (name: string) => ({ name, className: 'thin', size: '32Mi' });
-  await remote.must({ op: 'apply', node });
-  await remote.must({ op: 'create', node, request: request('one') });
-  const backup = await guest.sh('lvm vgcfgbackup --file /tmp/backup vg >&2; cat /tmp/backup');
+  const { guest, node, remote, request, backup } = await withVolume(t);
   const write = (text: string) =>
     guest.sh(`echo ${text} | dd of=/dev/vg/one bs=4096 conv=sync oflag=direct status=none`);
   await guest.sh('lvm lvchange --activate y vg/one');
@@ -70,15 +68,7 @@ test('a thin snapshot that the pool has made and lvm has not noted is finished',
 });
 
 test('another device of that number is somebody else’s, and is not taken for it', async (t) => {
-  const lab = await startLab({ guests: [{ name: 'n1', disks: [{ name: 'a', sizeBytes: GiB }] }] });
-  t.after(() => lab.stop());
-  const guest = lab.guest('n1');
-  const node = nodeFile([await guest.devicePath('a')]);
-  const remote = new Remote(guest);
-  const request = (name: string) => ({ name, className: 'thin', size: '32Mi' });
-  await remote.must({ op: 'apply', node });
-  await remote.must({ op: 'create', node, request: request('one') });
-  const backup = await guest.sh('lvm vgcfgbackup --file /tmp/backup vg >&2; cat /tmp/backup');
+  const { guest, node, remote, request, backup } = await withVolume(t);
   const pool = /(type = "thin-pool"[\s\S]*?transaction_id = )1\b/;
   assert.match(backup, pool);
   const older = backup.replace(pool, '$12');

@@ -1,7 +1,7 @@
 import { showProblem } from '../../api/decode.ts';
 import { checkCluster, classesOf } from '../../api/lvm-cluster/check.ts';
 import { checkClassChange } from '../../api/lvm-cluster/check-change.ts';
-import { Findings } from '../../api/lvm-cluster/findings.ts';
+import { type Finding, Findings } from '../../api/lvm-cluster/findings.ts';
 import { pathsOf } from '../../api/lvm-cluster/paths.ts';
 import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../api/objects/lvm-volume-group.ts';
 import type { Node, StorageClass } from '../../api/objects/storage.ts';
 import { isSameJson } from '../../api/same.ts';
-import { showFew as few, showList } from '../../base/show.ts';
+import { showFew, showList } from '../../base/show.ts';
 import { heldBy, type VolumesView } from './gate.ts';
 import {
   isOwnedBy,
@@ -98,7 +98,7 @@ export function planCluster(view: ClusterView): ClusterPlan {
     return { deeds: [], troubles: [text], waits: [] };
   }
   const gone = planGoneClasses(view);
-  const groups = wrong.length > 0 ? { ...none, refused: [] } : planGroups(view);
+  const groups = wrong.length > 0 ? { ...none, refused: [] } : planGroups(view, problems);
   const classes = wrong.length > 0 ? none : planClasses(view, groups.refused);
   const parts = [gone, groups, classes];
   return {
@@ -112,11 +112,13 @@ type Part = ClusterPlan;
 const none: Part = { deeds: [], troubles: [], waits: [] };
 
 /** `refused` are classes that cannot be as they are wanted: nothing else is made for them. */
-function planGroups(view: ClusterView): Part & { readonly refused: readonly string[] } {
+function planGroups(
+  view: ClusterView,
+  known: readonly Finding[],
+): Part & { readonly refused: readonly string[] } {
   const deeds: Deed[] = [];
   const troubles: string[] = [];
   const refused: string[] = [];
-  const known = checkCluster(view.cluster, view.nodes).problems;
   for (const { name, spec } of volumeGroupsOf(view.cluster)) {
     const group = view.groups.find(({ metadata }) => metadata.name === name);
     const found =
@@ -177,7 +179,7 @@ function planGoneClasses(view: ClusterView): Part {
   for (const name of ownClasses(view).filter((one) => !wanted.has(one))) {
     const held = heldBy(name, view);
     if (held.length > 0) {
-      waits.push(`device class ${name} stays while it holds ${few(held)}`);
+      waits.push(`device class ${name} stays while it holds ${showFew(held)}`);
       continue;
     }
     const group = ownGroups(view).find(({ metadata }) => metadata.name === name);
@@ -306,7 +308,7 @@ function planDeletion(view: ClusterView): ClusterPlan {
   ].toSorted();
   const waits = names.flatMap((name) => {
     const held = heldBy(name, view);
-    return held.length === 0 ? [] : [`device class ${name} holds ${few(held)}`];
+    return held.length === 0 ? [] : [`device class ${name} holds ${showFew(held)}`];
   });
   const freed = planGoneNodes(view);
   if (waits.length > 0) return { deeds: freed, troubles: [], waits };
