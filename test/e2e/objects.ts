@@ -8,6 +8,8 @@ export type ClassSpec = {
   readonly isImmediate?: boolean;
   readonly reclaimPolicy?: 'Delete' | 'Retain';
   readonly mountOptions?: readonly string[];
+  /** The only ones where a volume may be. */
+  readonly nodes?: readonly string[];
   readonly parameters?: Readonly<Record<string, string>>;
 };
 
@@ -17,6 +19,7 @@ export type ClaimSpec = {
   readonly volumeMode?: 'Filesystem' | 'Block';
   readonly accessMode?: string;
   readonly volumeName?: string;
+  readonly selector?: object;
   readonly dataSource?: {
     readonly apiGroup?: string;
     readonly kind: string;
@@ -35,18 +38,24 @@ export type PodOptions = {
 };
 
 export function classObject(name: string, spec: ClassSpec): KubeObject {
-  const { deviceClass = '', fsType, mountOptions = [] } = spec;
+  const { deviceClass = '', fsType, mountOptions = [], nodes } = spec;
   return {
     ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } },
     ...{ provisioner: 'topolvm.io', allowVolumeExpansion: true, mountOptions },
     volumeBindingMode: spec.isImmediate === true ? 'Immediate' : 'WaitForFirstConsumer',
     reclaimPolicy: spec.reclaimPolicy ?? 'Delete',
+    ...(nodes === undefined ? {} : { allowedTopologies: [topologyOf(nodes)] }),
     parameters: {
       ...(fsType === undefined ? {} : { 'csi.storage.k8s.io/fstype': fsType }),
       ...(deviceClass === '' ? {} : { 'topolvm.io/device-class': deviceClass }),
       ...spec.parameters,
     },
   };
+}
+
+function topologyOf(nodes: readonly string[]): object {
+  const matchLabelExpressions = [{ key: 'topology.topolvm.io/node', values: nodes }];
+  return { matchLabelExpressions };
 }
 
 export function claimObject(name: string, spec: ClaimSpec): KubeObject {
@@ -56,12 +65,13 @@ export function claimObject(name: string, spec: ClaimSpec): KubeObject {
 
 function claimSpec(spec: ClaimSpec): object {
   const { className = 'thin', size = '200Mi', volumeMode = 'Filesystem' } = spec;
-  const { accessMode = 'ReadWriteOnce', dataSource, volumeName } = spec;
+  const { accessMode = 'ReadWriteOnce', dataSource, volumeName, selector } = spec;
   return {
     ...{ accessModes: [accessMode], volumeMode, storageClassName: className },
     resources: { requests: { storage: size } },
     ...(dataSource === undefined ? {} : { dataSource }),
     ...(volumeName === undefined ? {} : { volumeName }),
+    ...(selector === undefined ? {} : { selector }),
   };
 }
 

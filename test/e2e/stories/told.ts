@@ -1,33 +1,86 @@
 import assert from 'node:assert/strict';
 import { MiB } from '../../../lab/index.ts';
 import { lookAtNode } from '../audit/look.ts';
+import type { ClaimSpec, ClassSpec } from '../objects.ts';
 import { bytesOf } from '../quantity.ts';
 import type { E2eStage } from '../stage.ts';
 import type { Stories } from './story.ts';
 
+type Cause = {
+  readonly storageClass?: Partial<ClassSpec>;
+  readonly claim?: ClaimSpec;
+  readonly told: RegExp;
+};
+
+/** Each claim waits for another reason, and a person can do something about it. */
+const causes: Readonly<Record<string, Cause>> = {
+  huge: {
+    claim: { size: '900Gi' },
+    told: /InsufficientCapacity: .*900 GiB.*Remedy: Add a device/,
+  },
+  unknown: {
+    storageClass: { deviceClass: 'hdd' },
+    told: /UnknownDeviceClass: .*\bhdd\b.*Remedy: Use a device class/,
+  },
+  options: {
+    storageClass: { parameters: { 'topolvm.io/lvcreate-option-class': 'fast' } },
+    told: /UnknownOptionClass: .*\bfast\b.*Remedy: Use an lvcreate option class/,
+  },
+  typo: {
+    storageClass: { parameters: { 'csi.storage.k8s.io/fstyp': 'xfs' } },
+    told: /InvalidConfiguration: .*unknown parameters csi\.storage\.k8s\.io\/fstyp\. Remedy: /,
+  },
+  zfs: {
+    storageClass: { parameters: { fsType: 'zfs' } },
+    told: /UnknownFileSystem: .*"zfs".*Remedy: Use ext4, xfs or btrfs/,
+  },
+  nowhere: {
+    storageClass: { nodes: ['n9'] },
+    told: /NoNodeAllowed: .*Remedy: Correct allowedTopologies of the StorageClass/,
+  },
+  shared: {
+    claim: { accessMode: 'ReadWriteMany' },
+    told: /AccessUnsupported: .*ReadWriteMany\. Remedy: .*ReadWriteOnce/,
+  },
+  selector: {
+    claim: { selector: { matchLabels: { tier: 'fast' } } },
+    told: /ClaimUnsupported: the claim has a selector.*Remedy: Make a new claim without/,
+  },
+  'of-pending': {
+    claim: { dataSource: { kind: 'PersistentVolumeClaim', name: 'told-huge' } },
+    told: /SourceNotReady: PersistentVolumeClaim default\/told-huge is Pending.*Remedy: Wait/,
+  },
+  'of-larger': {
+    claim: { size: '64Mi', dataSource: { kind: 'PersistentVolumeClaim', name: 'told-source' } },
+    told: /SourceLarger: .*64 MiB.*default\/told-source needs 128 MiB.*Remedy: Ask for at least/,
+  },
+  'of-snapshot': {
+    claim: {
+      dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' },
+    },
+    told: /SnapshotsNotInstalled: .*default\/snap.*Remedy: Install the snapshot CRDs/,
+  },
+};
+
 /** What a person and his tools are told. */
 export const toldStories: Stories = {
   'a claim that cannot be made says why, and what to do': async (stage) => {
-    const classes = { huge: 'thick', unknown: 'hdd', shared: 'thick' };
-    for (const [name, deviceClass] of Object.entries(classes)) {
-      await stage.storageClass(`told-${name}`, { deviceClass, isImmediate: true });
+    const simple = { deviceClass: 'thick', isImmediate: true };
+    await stage.storageClass('told-source', simple);
+    await stage.claim('told-source', { className: 'told-source', size: '128Mi' });
+    await stage.boundClaim('told-source');
+    const names = Object.keys(causes).map((name) => `told-${name}`);
+    for (const [cause, { storageClass, claim }] of Object.entries(causes)) {
+      const name = `told-${cause}`;
+      await stage.storageClass(name, { ...simple, ...storageClass });
+      await stage.claim(name, { className: name, ...claim });
     }
-    const parameters = { fsType: 'zfs' };
-    await stage.storageClass('told-zfs', { deviceClass: 'thick', isImmediate: true, parameters });
-    await stage.claim('told-huge', { className: 'told-huge', size: '900Gi' });
-    await stage.claim('told-unknown', { className: 'told-unknown' });
-    await stage.claim('told-shared', { className: 'told-shared', accessMode: 'ReadWriteMany' });
-    await stage.claim('told-zfs', { className: 'told-zfs' });
-    await stage.tells('told-huge', /ProvisioningFailed.*InsufficientCapacity: .*900 GiB.*Remedy: /);
-    await stage.tells('told-unknown', /UnknownDeviceClass: .*\bhdd\b.*Remedy: Use a device class/);
-    await stage.tells(
-      'told-shared',
-      /AccessUnsupported: .*ReadWriteMany\. Remedy: .*ReadWriteOnce/,
-    );
-    await stage.tells('told-zfs', /UnknownFileSystem: .*"zfs".*Remedy: Use ext4, xfs or btrfs/);
-    const names = ['told-huge', 'told-unknown', 'told-shared', 'told-zfs'];
-    await stage.remove('pvc', ...names);
-    await stage.remove('storageclass', ...names);
+    for (const [cause, { told }] of Object.entries(causes)) {
+      const line = new RegExp(`Warning +ProvisioningFailed .*${told.source}`);
+      await stage.tells(`told-${cause}`, line);
+    }
+    await stage.remove('pvc', ...names, 'told-source');
+    await stage.remove('storageclass', ...names, 'told-source');
   },
 
   'a LogicalVolume says its size, and says it again': async (stage) => {
