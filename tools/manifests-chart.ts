@@ -16,7 +16,7 @@ const settings: Settings = {
   kubeletRoot: '{{ .Values.kubeletRoot }}',
   lvmdVolume: { MARK_LVMD: null },
   flags: ['MARK_FLAGS'],
-  agentFlags: ['MARK_EXTENDER'],
+  agentFlags: ['MARK_EXTENDER', 'MARK_LVMS'],
   resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
 };
 
@@ -25,12 +25,22 @@ const folder = 'charts/quarry';
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
   const { crds, driver, operator, agent, all, ...more } = manifests(settings);
   const { policy, snapshots, network, monitoring, extender } = more;
+  const { lvmsCrds, webhook, webhookOfAll } = more;
   const isSingle = '.Values.singleNode';
+  const hasLvms = '.Values.lvmClusters (not .Values.useLegacy)';
   const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
   return {
     [`${folder}/Chart.yaml`]: yamlText(chartOf(release)),
     [`${folder}/values.yaml`]: valuesText(release),
-    [`${folder}/templates/crds.yaml`]: when('.Values.crds', crds.map(keptDefinition)),
+    [`${folder}/templates/crds.yaml`]: when('.Values.crds', crds.map(selectableDefinition)),
+    [`${folder}/templates/lvms-crds.yaml`]: when(
+      `and .Values.crds ${hasLvms}`,
+      lvmsCrds.map(keptDefinition),
+    ),
+    [`${folder}/templates/webhook.yaml`]: [
+      when(`and ${hasLvms} (not ${isSingle})`, webhook),
+      when(`and ${hasLvms} ${isSingle}`, webhookOfAll),
+    ].join('---\n'),
     [`${folder}/templates/driver.yaml`]: template(driver),
     [`${folder}/templates/operator.yaml`]: when(`not ${isSingle}`, operator),
     [`${folder}/templates/agent.yaml`]: when(`not ${isSingle}`, agent),
@@ -59,14 +69,20 @@ function chartOf({ version }: Release) {
   };
 }
 
+type Definition = { readonly metadata: object; readonly spec: object };
+
 /** Without it, uninstalling the chart would delete every LogicalVolume, and each of these its LV. */
-function keptDefinition<T extends { readonly metadata: object; readonly spec: object }>(crd: T) {
+function keptDefinition<T extends Definition>(crd: T) {
+  const metadata = { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } };
+  return { ...crd, metadata };
+}
+
+function selectableDefinition<T extends Definition>(crd: T) {
   const { versions, ...spec } = crd.spec as {
     readonly versions: readonly object[];
   };
   return {
-    ...crd,
-    metadata: { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } },
+    ...keptDefinition(crd),
     spec: {
       ...spec,
       versions: versions.map((version) => ({
@@ -93,6 +109,11 @@ const lvmdConfigMap = {
 const blocks: Readonly<Record<string, readonly string[]>> = {
   MARK_FLAGS: ['{{- if .Values.snapshotController }}', '- --snapshot-controller', '{{- end }}'],
   MARK_EXTENDER: ['{{- if .Values.schedulerExtender }}', '- --scheduler-extender', '{{- end }}'],
+  MARK_LVMS: [
+    '{{- if and .Values.lvmClusters (not .Values.useLegacy) (not .Values.lvmd.config) }}',
+    '- --lvm-clusters',
+    '{{- end }}',
+  ],
   MARK_LVMD: [
     '{{- if .Values.lvmd.config }}',
     'configMap:',
@@ -135,7 +156,7 @@ function template(objects: readonly object[]): string {
 
 function withoutMarks(line: string): readonly string[] {
   const block =
-    /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_(?:FLAGS|EXTENDER))$/.exec(line);
+    /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_(?:FLAGS|EXTENDER|LVMS))$/.exec(line);
   const [, lead = '', mark = ''] = block ?? [];
   const made = blocks[mark];
   if (made !== undefined) return made.map((one) => `${lead}${one}`);
@@ -178,8 +199,12 @@ useLegacy: false
 # Both roles in one process, for a cluster that has one node and will have no other.
 singleNode: false
 
-# The definition of LogicalVolume. It is kept when the chart is uninstalled.
+# The definitions of our kinds. They are kept when the chart is uninstalled.
 crds: true
+
+# Volume groups made of bare disks, as an LVMCluster asks for them. Not with lvmd.config: then you
+# write what the nodes have.
+lvmClusters: true
 
 # Kubelet's own directory on the nodes.
 kubeletRoot: /var/lib/kubelet

@@ -1,4 +1,5 @@
 import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
+import { lvmsCrds } from '../src/api/crds/lvms.ts';
 import { podMonitors, prometheusRule } from './manifests-monitoring.ts';
 import { nodePolicy } from './manifests-policy.ts';
 import { accessOf, accountOf } from './manifests-rbac.ts';
@@ -9,6 +10,7 @@ import {
   type Release,
   type Settings,
 } from './manifests-settings.ts';
+import { webhookOf } from './manifests-webhook.ts';
 import {
   agentDaemonSet,
   allDaemonSet,
@@ -28,7 +30,7 @@ export function defaultSettings({ image }: Release): Settings {
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
     flags: [],
-    agentFlags: [],
+    agentFlags: ['--lvm-clusters'],
     resources: defaultResources,
   };
 }
@@ -37,6 +39,9 @@ export function defaultSettings({ image }: Release): Settings {
 export function manifests(settings: Settings) {
   return {
     crds: [logicalVolumeCrd({ group: settings.domain, hasSelectableFields: true })],
+    lvmsCrds,
+    webhook: webhookOf(settings, 'operator'),
+    webhookOfAll: webhookOf(settings, 'agent'),
     namespace: [namespaceOf(settings)],
     driver: [driverOf(settings)],
     operator: [

@@ -1,3 +1,6 @@
+import { lvmsGroup } from '../src/api/crds/lvms.ts';
+import { wipedAnnotation } from '../src/core/lvm-cluster/node-wish.ts';
+import { groupFinalizerPrefix } from '../src/core/lvm-cluster/plan.ts';
 import { type Manifest, names, type Settings } from './manifests-settings.ts';
 
 /**
@@ -18,6 +21,7 @@ export function nodePolicy({ namespace, domain }: Settings): readonly Manifest[]
           watched(domain, ['logicalvolumes', 'logicalvolumes/status']),
           watched('', ['nodes']),
           watched('storage.k8s.io', ['csistoragecapacities']),
+          watched(lvmsGroup, ['lvmvolumegroups', 'lvmvolumegroupnodestatuses']),
         ],
       },
       matchConditions: [
@@ -31,33 +35,7 @@ export function nodePolicy({ namespace, domain }: Settings): readonly Manifest[]
           expression: '[object, oldObject].filter(one, one != null)',
         },
       ],
-      validations: [
-        {
-          expression: "variables.node != ''",
-          message: 'the token of this agent names no node: Kubernetes 1.30 or newer is needed',
-        },
-        {
-          expression: onlyFor(
-            'logicalvolumes',
-            'variables.objects.all(one, one.spec.nodeName == variables.node)',
-          ),
-          messageExpression: refusal('LogicalVolumes of other nodes'),
-        },
-        {
-          expression: onlyFor(
-            'nodes',
-            'request.name == variables.node && object.spec == oldObject.spec',
-          ),
-          messageExpression: refusal('other Nodes, nor the spec of its own'),
-        },
-        {
-          expression: onlyFor(
-            'csistoragecapacities',
-            `variables.objects.all(one, ${isOfNode(topologyKey(domain))})`,
-          ),
-          messageExpression: refusal('capacities of other nodes'),
-        },
-      ],
+      validations: validations(domain),
     },
   };
   const binding = {
@@ -67,6 +45,44 @@ export function nodePolicy({ namespace, domain }: Settings): readonly Manifest[]
     spec: { policyName: name, validationActions: ['Deny'] },
   };
   return [policy, binding];
+}
+
+function validations(domain: string) {
+  return [
+    {
+      expression: "variables.node != ''",
+      message: 'the token of this agent names no node: Kubernetes 1.30 or newer is needed',
+    },
+    {
+      expression: onlyFor(
+        'logicalvolumes',
+        'variables.objects.all(one, one.spec.nodeName == variables.node)',
+      ),
+      messageExpression: refusal('LogicalVolumes of other nodes'),
+    },
+    {
+      expression: onlyFor(
+        'nodes',
+        'request.name == variables.node && object.spec == oldObject.spec',
+      ),
+      messageExpression: refusal('other Nodes, nor the spec of its own'),
+    },
+    {
+      expression: onlyFor(
+        'csistoragecapacities',
+        `variables.objects.all(one, ${isOfNode(topologyKey(domain))})`,
+      ),
+      messageExpression: refusal('capacities of other nodes'),
+    },
+    {
+      expression: onlyFor('lvmvolumegroupnodestatuses', 'request.name == variables.node'),
+      messageExpression: refusal('reports of other nodes'),
+    },
+    {
+      expression: onlyFor('lvmvolumegroups', onlyOwnMarks),
+      messageExpression: refusal('an LVMVolumeGroup, but for the marks of its own node'),
+    },
+  ];
 }
 
 const nodeKey = 'authentication.kubernetes.io/node-name';
@@ -92,6 +108,31 @@ function onlyFor(resource: string, rule: string): string {
 
 function refusal(what: string): string {
   return `'the agent of ' + variables.node + ' may not change ${what}'`;
+}
+
+/** Its finalizer and the note of its wipes: others see no difference. */
+const onlyOwnMarks = [
+  "request.operation == 'UPDATE'",
+  'object.spec == oldObject.spec',
+  `${metaOf('object', 'ownerReferences', '[]')} == ${metaOf('oldObject', 'ownerReferences', '[]')}`,
+  `${othersOf('object')} == ${othersOf('oldObject')}`,
+  ...[notesIn('object', 'oldObject'), notesIn('oldObject', 'object')],
+].join(' && ');
+
+function metaOf(one: string, field: string, none: string): string {
+  return `(has(${one}.metadata.${field}) ? ${one}.metadata.${field} : ${none})`;
+}
+
+function othersOf(one: string): string {
+  const own = `${cel(groupFinalizerPrefix)} + variables.node`;
+  return `${metaOf(one, 'finalizers', '[]')}.filter(each, each != ${own})`;
+}
+
+/** Every note that one has, but for that of the node itself, the other has too. */
+function notesIn(one: string, other: string): string {
+  const [here, there] = [one, other].map((each) => metaOf(each, 'annotations', '{}'));
+  const own = `key == ${cel(wipedAnnotation(''))} + variables.node`;
+  return `${here}.all(key, ${own} || (key in ${there} && ${there}[key] == ${here}[key]))`;
 }
 
 /** The labels are what the scheduler goes by, and they can never change. */

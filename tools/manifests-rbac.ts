@@ -1,3 +1,5 @@
+import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
+import { registrationName, secretName } from '../src/operator/certificates.ts';
 import {
   type Manifest,
   names,
@@ -47,57 +49,100 @@ const snapshotDefinitions = [
   ),
 ];
 
+/** LVMS' kinds may come and go, too. */
+const lvmsDefinitions = lvmsCrds.map(({ metadata }) => metadata.name);
+
 function operatorRules(domain: string): Rules {
   return {
-    own: [
-      // One leader: our lease, and those of the sidecars whose place we take. They are in the
-      // namespace of the controller that they belonged to.
-      rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
-      // What nodes that are gone have left behind is taken away. Agents write their own.
-      rule('storage.k8s.io', ['csistoragecapacities'], [...follow, 'delete']),
-    ],
-    cluster: [
-      // Volumes belong to no namespace. They are made for claims, grown, and deleted when released;
-      // patched: finalizer, and the size after a growth.
-      rule('', ['persistentvolumes'], [...read, 'create', 'patch', 'delete']),
-      // Claims of every namespace ask for volumes. Patched: the selected node is taken off so that
-      // a pod moves on, and finalizers guard what is being copied. Never deleted.
-      rule('', ['persistentvolumeclaims'], [...read, 'patch']),
-      // How far a growth is.
-      rule('', ['persistentvolumeclaims/status'], ['patch']),
-      // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
-      // is taken off a Node that is being deleted.
-      rule('', ['nodes'], [...follow, 'patch']),
-      // Events are written in the namespace of what they are about.
-      rule('', ['events'], ['create', 'patch']),
-      // What a claim asks for, and which nodes have the driver. None of them has a namespace.
-      rule('storage.k8s.io', ['storageclasses', 'csinodes'], follow),
-      // One that a claim names is looked at; whether the kind is served need not be known before.
-      rule('storage.k8s.io', ['volumeattributesclasses'], ['get']),
-      // The intent for each volume and snapshot, without a namespace.
-      rule(domain, ['logicalvolumes'], [...read, 'create', 'patch', 'delete']),
-      // The status is the agents', but for the code of a growth that failed: the next one must not
-      // find it.
-      rule(domain, ['logicalvolumes/status'], ['patch']),
-      // Snapshots of every namespace. Patched: a finalizer while one is being restored.
-      rule('snapshot.storage.k8s.io', ['volumesnapshots'], [...read, 'patch']),
-      rule('snapshot.storage.k8s.io', ['volumesnapshotclasses'], follow),
-      // Contents have no namespace. Patched: annotation of a snapshot under way, finalizer at the
-      // end; the status holds the handle.
-      rule('snapshot.storage.k8s.io', ['volumesnapshotcontents'], [...read, 'patch']),
-      rule('snapshot.storage.k8s.io', ['volumesnapshotcontents/status'], ['patch']),
-      // The same for groups of snapshots.
-      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotclasses'], follow),
-      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents'], [...read, 'patch']),
-      rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents/status'], ['patch']),
-      // Whether the kinds of snapshots are there: they may be installed after us.
-      {
-        ...rule('apiextensions.k8s.io', ['customresourcedefinitions'], follow),
-        resourceNames: snapshotDefinitions,
-      },
-    ],
+    own: ownOperatorRules,
+    cluster: [...volumeRules(domain), ...snapshotsOfVolumes, ...lvmsRules],
   };
 }
+
+const ownOperatorRules: readonly Rule[] = [
+  // What an administrator asks for, and what became of it.
+  rule(lvmsGroup, ['lvmclusters'], [...follow, 'patch']),
+  rule(lvmsGroup, ['lvmclusters/status'], ['patch']),
+  // What follows from it for the nodes.
+  rule(lvmsGroup, ['lvmvolumegroups'], [...follow, 'create', 'patch', 'delete']),
+  rule(lvmsGroup, ['lvmvolumegroupnodestatuses'], [...follow, 'create', 'patch', 'delete']),
+  // The certificate of our webhooks. To make one nobody can be kept to a name.
+  rule('', ['secrets'], ['create']),
+  { ...rule('', ['secrets'], [...follow, 'patch']), resourceNames: [secretName] },
+  // One leader: our lease, and those of the sidecars whose place we take. They are in the
+  // namespace of the controller that they belonged to.
+  rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
+  // What nodes that are gone have left behind is taken away. Agents write their own.
+  rule('storage.k8s.io', ['csistoragecapacities'], [...follow, 'delete']),
+];
+
+/** Claims and volumes, as the sidecars had them. */
+function volumeRules(domain: string): readonly Rule[] {
+  return [
+    // Volumes belong to no namespace. They are made for claims, grown, and deleted when released;
+    // patched: finalizer, and the size after a growth.
+    rule('', ['persistentvolumes'], [...read, 'create', 'patch', 'delete']),
+    // Claims of every namespace ask for volumes. Patched: the selected node is taken off so that
+    // a pod moves on, and finalizers guard what is being copied. Never deleted.
+    rule('', ['persistentvolumeclaims'], [...read, 'patch']),
+    // How far a growth is.
+    rule('', ['persistentvolumeclaims/status'], ['patch']),
+    // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
+    // is taken off a Node that is being deleted.
+    rule('', ['nodes'], [...follow, 'patch']),
+    // Events are written in the namespace of what they are about.
+    rule('', ['events'], ['create', 'patch']),
+    // What a claim asks for, and which nodes have the driver. None of them has a namespace.
+    rule('storage.k8s.io', ['storageclasses', 'csinodes'], follow),
+    // Each device class of an LVMCluster gets one, by server-side apply.
+    rule('storage.k8s.io', ['storageclasses'], ['create', 'patch', 'delete']),
+    // One that a claim names is looked at; whether the kind is served need not be known before.
+    rule('storage.k8s.io', ['volumeattributesclasses'], ['get']),
+    // The intent for each volume and snapshot, without a namespace.
+    rule(domain, ['logicalvolumes'], [...read, 'create', 'patch', 'delete']),
+    // The status is the agents', but for the code of a growth that failed: the next one must not
+    // find it.
+    rule(domain, ['logicalvolumes/status'], ['patch']),
+  ];
+}
+
+const snapshotsOfVolumes: readonly Rule[] = [
+  // Snapshots of every namespace. Patched: a finalizer while one is being restored.
+  rule('snapshot.storage.k8s.io', ['volumesnapshots'], [...read, 'patch']),
+  // Each thin device class of an LVMCluster gets one.
+  rule(
+    'snapshot.storage.k8s.io',
+    ['volumesnapshotclasses'],
+    [...follow, 'create', 'patch', 'delete'],
+  ),
+  // Contents have no namespace. Patched: annotation of a snapshot under way, finalizer at the
+  // end; the status holds the handle.
+  rule('snapshot.storage.k8s.io', ['volumesnapshotcontents'], [...read, 'patch']),
+  rule('snapshot.storage.k8s.io', ['volumesnapshotcontents/status'], ['patch']),
+  // The same for groups of snapshots.
+  rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotclasses'], follow),
+  rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents'], [...read, 'patch']),
+  rule('groupsnapshot.storage.k8s.io', ['volumegroupsnapshotcontents/status'], ['patch']),
+];
+
+const lvmsRules: readonly Rule[] = [
+  // API servers are told whom to believe, in our registrations only.
+  {
+    ...rule(
+      'admissionregistration.k8s.io',
+      ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
+      [...follow, 'patch'],
+    ),
+    resourceNames: [registrationName],
+  },
+  // Is this MicroShift? It says so in a namespace of its own.
+  { ...rule('', ['configmaps'], ['get']), resourceNames: ['microshift-version'] },
+  // Whether the kinds of snapshots and of LVMS are there: they may be installed after us.
+  {
+    ...rule('apiextensions.k8s.io', ['customresourcedefinitions'], follow),
+    resourceNames: [...snapshotDefinitions, ...lvmsDefinitions],
+  },
+];
 
 function agentRules(domain: string): Rules {
   return {
@@ -106,6 +151,11 @@ function agentRules(domain: string): Rules {
       rule('storage.k8s.io', ['csistoragecapacities'], [...read, 'create', 'patch', 'delete']),
       // Those objects go when the agents go: each names the DaemonSet, by its UID.
       { ...rule('apps', ['daemonsets'], ['get']), resourceNames: [names.agent] },
+      // Which volume groups its node shall have. The policy lets it set its own mark, no more.
+      rule(lvmsGroup, ['lvmclusters'], follow),
+      rule(lvmsGroup, ['lvmvolumegroups'], [...follow, 'patch']),
+      // What its node has of them. The policy keeps it to its own.
+      rule(lvmsGroup, ['lvmvolumegroupnodestatuses'], [...follow, 'patch']),
     ],
     cluster: [
       // The volumes of its node, which have no namespace. Patched: finalizer and label of objects

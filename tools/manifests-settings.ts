@@ -63,6 +63,9 @@ export function selectorOf(role: Role): Readonly<Record<string, string>> {
 /** Where TopoLVM's extender listens, on the nodes that kube-scheduler runs on. */
 export const extenderPort = 9251;
 
+/** Where API servers ask about LVMClusters. */
+export const webhookPort = 9443;
+
 /** Metrics and probes. */
 export const diagnosticsPort = 8080;
 

@@ -8,6 +8,7 @@ import {
   type Role,
   type Settings,
   selectorOf,
+  webhookPort,
 } from './manifests-settings.ts';
 
 const program = ['/usr/bin/quarry'] as const;
@@ -43,9 +44,12 @@ export function operatorDeployment(settings: Settings): Manifest {
               name: 'manager',
               image: settings.image,
               command: program,
-              args: ['operator', ...settings.flags],
+              args: ['operator', `--webhook-address=:${webhookPort}`, ...settings.flags],
               env: environment(settings),
-              ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
+              ports: [
+                { name: 'metrics', containerPort: diagnosticsPort },
+                { name: 'webhook', containerPort: webhookPort },
+              ],
               ...probes,
               resources: settings.resources.operator,
               securityContext: {
@@ -165,7 +169,7 @@ function agentArguments(settings: Settings): readonly string[] {
 
 function allArguments(settings: Settings): readonly string[] {
   const [, ...flags] = agentArguments(settings);
-  return ['all', ...flags, ...settings.flags];
+  return ['all', ...flags, `--webhook-address=:${webhookPort}`, ...settings.flags];
 }
 
 function environment({ useLegacy }: Settings) {
@@ -271,7 +275,7 @@ export function operatorBudget({ namespace }: Settings): Manifest {
 /** API servers listen on one of these: behind the service address, or as they are. */
 export const apiServerPorts = [443, 6443] as const;
 
-/** Out: to the API server. In: who reads metrics, and probes. Nothing else. */
+/** Out: to the API server. In: who reads metrics, probes, and API servers that ask. Nothing else. */
 export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
   return (['operator', 'agent'] as const).map((role: Role) => ({
     apiVersion: 'networking.k8s.io/v1',
@@ -280,8 +284,13 @@ export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
     spec: {
       podSelector: { matchLabels: selectorOf(role) },
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ protocol: 'TCP', port: diagnosticsPort }] }],
-      egress: [{ ports: apiServerPorts.map((port) => ({ protocol: 'TCP', port })) }],
+      // On a single node the agent answers API servers, too.
+      ingress: [{ ports: [diagnosticsPort, webhookPort].map(tcp) }],
+      egress: [{ ports: apiServerPorts.map(tcp) }],
     },
   }));
+}
+
+function tcp(port: number) {
+  return { protocol: 'TCP', port };
 }

@@ -17,6 +17,7 @@ export const agentUsage = `quarry agent: the driver on one node of a cluster
   --namespace NAME        where capacity is told (default: NAMESPACE, or that of the pod)
   --daemonset NAME        what objects about capacity are deleted with
   --driver-name NAME      (default: topolvm.io, or topolvm.cybozu.com where USE_LEGACY is set)
+  --lvm-clusters          make volume groups as LVMClusters ask for them, and write lvmd.yaml
   --scheduler-extender    write the annotations of the Node at once: TopoLVM's scheduler reads them
   --nsenter               run programs in the namespaces of process 1 (inside a container)
   --version               the version, and nothing else
@@ -47,6 +48,7 @@ export function agentFlags(variables: ClusterVariables) {
     namespace: { type: 'string', default: variables.namespace },
     daemonset: { type: 'string', default: '' },
     'driver-name': { type: 'string', default: domainOf(variables) },
+    'lvm-clusters': { type: 'boolean', default: false },
     'scheduler-extender': { type: 'boolean', default: false },
   } as const;
 }

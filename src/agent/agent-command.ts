@@ -70,6 +70,7 @@ export function agentOptions(
     namespace,
     daemonSet: values.daemonset,
     hasSchedulerExtender: values['scheduler-extender'],
+    makesGroups: values['lvm-clusters'],
     version,
     prefix: values.nsenter ? nsenter : [],
     path,

@@ -11,6 +11,7 @@ import { Registration } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
+import { nodeFiles } from './node-files.ts';
 import { Removals } from './removals.ts';
 import {
   type Doors,
@@ -21,7 +22,7 @@ import {
 
 export type AgentOptions = Omit<
   StandaloneOptions,
-  'recorded' | 'removals' | 'driver' | 'domain'
+  'recorded' | 'removals' | 'driver' | 'domain' | 'mayBeEmpty'
 > & {
   readonly names: ClusterNames;
   readonly kubeletRoot: string;
@@ -31,6 +32,8 @@ export type AgentOptions = Omit<
   /** The DaemonSet that objects of ours go with; '' for none. */
   readonly daemonSet: string;
   readonly hasSchedulerExtender: boolean;
+  /** Makes volume groups as LVMClusters ask for them, and writes lvmd.yaml. */
+  readonly makesGroups?: boolean;
 };
 
 export type AgentDoors = Doors & { readonly transport: Transport; readonly chance: Chance };
@@ -50,8 +53,9 @@ export async function startAgent(
   ledger.onGone((id) => removals.forget(id));
   let doors: AgentDoors | undefined;
   const { domain, driver } = options.names;
+  const mayBeEmpty = options.makesGroups === true;
   const standalone = await startStandalone(
-    { ...options, domain, driver, recorded: ledger, removals },
+    { ...options, domain, driver, recorded: ledger, removals, mayBeEmpty },
     log,
     (lvm) => {
       doors = doorsFor(lvm);
@@ -134,10 +138,13 @@ export class Agent {
     const limiter = new Limiter({ perSecond, atOnce }, clock);
     const client = new KubeClient({ transport, clock, chance, limiter });
     const { engine, volumes, groups } = standalone;
+    const { lvmdFile, stateDirectory, makesGroups = false } = options;
+    const reread = () => standalone.configuration.reread();
     return new ClusterWork({
       ...{ client, ledger, engine, volumes, groups, clock, chance, log },
       ...{ names: options.names, node: options.node, namespace: options.namespace },
       hasSchedulerExtender: options.hasSchedulerExtender,
+      files: makesGroups ? nodeFiles({ lvmdFile, stateDirectory, reread }) : undefined,
       owner: () => ownerOf(client, options),
       classes: () => standalone.configuration.classes,
     });

@@ -20,6 +20,7 @@ import {
   nodeKind,
   storageClassKind,
 } from '../kube/kinds.ts';
+import { lvmClusterKind, lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import type { Scope } from '../kube/wire.ts';
 import { CapacityReport } from './capacity-report.ts';
@@ -27,6 +28,7 @@ import type { Ledger } from './ledger.ts';
 import type { Log } from './log.ts';
 import { LogicalVolumes } from './logical-volumes.ts';
 import { NodeReport } from './node-report.ts';
+import { type NodeFiles, VolumeGroups } from './volume-groups.ts';
 
 export type ClusterWorkParts = {
   readonly client: KubeClient;
@@ -42,12 +44,16 @@ export type ClusterWorkParts = {
   readonly volumes: Volumes;
   readonly groups: Groups;
   readonly classes: () => readonly DeviceClass[];
+  /** For who makes volume groups as LVMClusters ask for them; undefined where nobody does. */
+  readonly files?: NodeFiles | undefined;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
 };
 
-/** Everything that an agent does with objects: four watches of what is its own, three duties. */
+type Runs = { run(signal: AbortSignal): Promise<void> };
+
+/** Everything that an agent does with objects: it watches what is its own, and has duties. */
 export class ClusterWork {
   readonly #parts: ClusterWorkParts;
   readonly #volumes: Informer<LogicalVolume>;
@@ -101,7 +107,7 @@ export class ClusterWork {
   async run(signal: AbortSignal): Promise<void> {
     const left = this.#parts.engine.model.onReport((host) => this.#looked(host));
     const watches = [this.#volumes, this.#nodes, this.#storageClasses, this.#capacities];
-    const duties = [this.#work, this.#node, this.#capacity];
+    const duties = [this.#work, this.#node, this.#capacity, ...this.#making()];
     try {
       await Promise.all([...watches, ...duties].map((each) => each.run(signal)));
     } finally {
@@ -143,6 +149,22 @@ export class ClusterWork {
     const { engine, classes } = this.#parts;
     const { newest } = engine.model;
     return newest === undefined ? undefined : lvmdCapacities(classes(), newest.host);
+  }
+
+  /** Of all groups it must know, and of reports only its own. */
+  #making(): readonly Runs[] {
+    const { files, client, node, namespace, engine, clock, chance, log } = this.#parts;
+    if (files === undefined) return [];
+    const fieldSelector = `metadata.name=${node}`;
+    const stores = {
+      clusters: this.#informer(lvmClusterKind, [{ namespace }]),
+      groups: this.#informer(lvmVolumeGroupKind, [{ namespace }]),
+      reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }]),
+    };
+    const groups = new VolumeGroups({
+      ...{ ...stores, files, nodes: this.#nodes, client, node, engine, clock, chance, log },
+    });
+    return [...Object.values(stores), groups];
   }
 
   #informer<T extends KubeObject>(kind: Kind<T>, scopes: readonly [Scope, ...Scope[]]) {

@@ -37,14 +37,19 @@ export async function writeStored(directory: string, stored: StoredConfiguration
 }
 
 export function lastGoodOf(stored: StoredConfiguration): LastGood | undefined {
-  const decoded = decodeLvmdFile({ file: 'configuration.json', text: stored.text });
+  const decoded = decodedText(stored.text);
   if (decoded.kind === 'problems') return undefined;
   const retired = stored.retired.flatMap(({ name, text }) => {
-    const old = decodeLvmdFile({ file: 'configuration.json', text });
+    const old = decodedText(text);
     const classes = old.kind === 'lvmd' ? lvmdDeviceClasses(old.spec) : [];
     return classes.filter((candidate) => candidate.name === name);
   });
   return { spec: decoded.spec, retired };
+}
+
+/** It was good when it was kept, also where it had no class. */
+function decodedText(text: string) {
+  return decodeLvmdFile({ file: 'configuration.json', text, mayBeEmpty: true });
 }
 
 function parse(value: unknown): StoredConfiguration {

@@ -20,6 +20,7 @@ import type { Log } from './log.ts';
 export type LoadedConfiguration = {
   readonly file: string;
   readonly stateDirectory: string;
+  readonly mayBeEmpty: boolean;
   readonly reading: Reading;
   readonly stored: StoredConfiguration | undefined;
 };
@@ -45,17 +46,22 @@ type Parts = {
 
 type Looked = { readonly host: ObservedHost; readonly mounts: readonly ObservedMount[] };
 
-export async function loadConfiguration(
-  file: string,
-  stateDirectory: string,
-  log: Log,
-): Promise<LoadedConfiguration> {
+type Where = {
+  readonly lvmdFile: string;
+  readonly stateDirectory: string;
+  /** A file without classes, or none at all, says that nothing is served. */
+  readonly mayBeEmpty?: boolean;
+};
+
+export async function loadConfiguration(where: Where, log: Log): Promise<LoadedConfiguration> {
+  const { lvmdFile: file, stateDirectory, mayBeEmpty = false } = where;
   const stored = await readStored(stateDirectory).catch((error: unknown) => {
     if (!(error instanceof OperationError)) throw error;
     log({ level: 'warn', message: error.message });
     return undefined;
   });
-  return { file, stateDirectory, reading: await readConfiguration(file), stored };
+  const reading = await readConfiguration(file, { mayBeEmpty });
+  return { file, stateDirectory, mayBeEmpty, reading, stored };
 }
 
 /** The words to run lvm with. They are needed for the first look, before anything is decided. */
@@ -74,6 +80,7 @@ export function lvmCommandOf({ reading, stored }: LoadedConfiguration): readonly
 export class LvmdConfiguration {
   readonly #file: string;
   readonly #directory: string;
+  readonly #mayBeEmpty: boolean;
   readonly #parts: Parts;
   readonly #listeners = new Set<(now: Configuration) => Promise<void>>();
   #reading: Reading;
@@ -86,6 +93,7 @@ export class LvmdConfiguration {
   constructor(loaded: LoadedConfiguration, parts: Parts) {
     this.#file = loaded.file;
     this.#directory = loaded.stateDirectory;
+    this.#mayBeEmpty = loaded.mayBeEmpty;
     this.#reading = loaded.reading;
     this.#stored = loaded.stored;
     this.#parts = parts;
@@ -172,7 +180,9 @@ export class LvmdConfiguration {
   /** The file may have changed. */
   reread(): Promise<void> {
     return this.#inTurn(async () => {
-      const reading = await readConfiguration(this.#file, this.#reading);
+      const reading = await readConfiguration(this.#file, {
+        ...{ known: this.#reading, mayBeEmpty: this.#mayBeEmpty },
+      });
       const isKnown = reading === this.#reading || show(reading) === show(this.#reading);
       if (isKnown) return;
       this.#reading = reading;
@@ -293,14 +303,20 @@ function sameAs(decision: object, current: Configuration | undefined): boolean {
 }
 
 /** A file that is not there is one more thing that can be wrong with it. */
-async function readConfiguration(file: string, known?: Reading): Promise<Reading> {
+async function readConfiguration(
+  file: string,
+  { known, mayBeEmpty }: { readonly known?: Reading; readonly mayBeEmpty: boolean },
+): Promise<Reading> {
   try {
     const text = await readBounded(file);
     if (text === known?.text) return known;
-    return { text, decoded: decodeLvmdFile({ file, text }) };
+    return { text, decoded: decodeLvmdFile({ file, text, mayBeEmpty }) };
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ENOENT';
+    if (isMissing && mayBeEmpty) {
+      return { text: '', decoded: decodeLvmdFile({ file, text: '', mayBeEmpty }) };
+    }
     const value = isMissing ? 'missing' : `unreadable (${code || message})`;
     const remedy = isMissing ? 'write it, or name another with --config' : 'make it readable';
     const problem = { file, line: 1, field: 'the file', value, remedy };

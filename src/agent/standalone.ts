@@ -55,6 +55,8 @@ export type StandaloneOptions = {
   /** In a cluster its objects are the record, and the controller is not here. */
   readonly recorded?: RecordedVolumes;
   readonly removals?: RemovalNotes;
+  /** Where classes come from an LVMCluster there may be none yet: nothing is served then. */
+  readonly mayBeEmpty?: boolean;
 };
 
 /** The world around the process; tests bring another one. */
@@ -66,7 +68,7 @@ export async function startStandalone(
   log: Log,
   doorsFor: (lvm: readonly string[]) => Doors = (lvm) => realDoors(options, lvm),
 ): Promise<Standalone> {
-  const loaded = await loadConfiguration(options.lvmdFile, options.stateDirectory, log);
+  const loaded = await loadConfiguration(options, log);
   const lvm = lvmCommandOf(loaded);
   const standalone = new Standalone({ options, loaded, log, lvm, ...doorsFor(lvm) });
   try {

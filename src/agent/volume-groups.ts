@@ -16,7 +16,6 @@ import {
   wipedAnnotation,
   wishFor,
 } from '../core/lvm-cluster/node-wish.ts';
-import type { ObservedNode } from '../core/observed.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
@@ -35,7 +34,7 @@ import type { Log } from './log.ts';
 export type NodeFiles = {
   /** Undefined where there is none. */
   readLvmd(): Promise<string | undefined>;
-  /** Undefined takes it away. */
+  /** Undefined takes it away. What it says is in force when this is done. */
   writeLvmd(text: string | undefined): Promise<void>;
   readKnown(): Promise<ReadonlyMap<string, string>>;
   writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
@@ -49,8 +48,6 @@ export type VolumeGroupsParts = {
   readonly reports: Informer<LvmVolumeGroupNodeStatus>;
   readonly node: string;
   readonly engine: Engine;
-  /** A look at LVM and at every block device. */
-  readonly observe: () => Promise<ObservedNode>;
   readonly files: NodeFiles;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -220,7 +217,7 @@ export class VolumeGroups {
 
   async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {
     const all = [...served, ...unmarked];
-    return all.length === 0 ? [] : reportFor(all, desired, await this.#parts.observe());
+    return all.length === 0 ? [] : reportFor(all, desired, await this.#parts.engine.observeNode());
   }
 
   /** What was wiped once is never wiped again, whatever becomes of the disk. */

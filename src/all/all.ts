@@ -5,6 +5,7 @@ import type { Chance, WallClock } from '../kube/ports.ts';
 import type { Transport } from '../kube/transport.ts';
 import { type Operator, startOperator } from '../operator/operator.ts';
 import { Diagnostics } from '../process/diagnostics.ts';
+import type { Address } from '../process/http-server.ts';
 import type { Log } from '../process/log.ts';
 import { mergeFamilies, renderFamilies } from '../process/registry.ts';
 
@@ -14,6 +15,8 @@ export type AllOptions = {
   readonly host: string;
   /** '' for none: the duties call the controller in this process. */
   readonly controllerSocket: string;
+  /** Where API servers ask about LVMClusters; undefined for nowhere. */
+  readonly webhook?: Address | undefined;
   readonly isSnapshotController: boolean;
   readonly leaseTimes?: LeaseTimes;
 };
@@ -118,9 +121,10 @@ export class All {
     const { options, log, doors } = this.#parts;
     const { names, namespace, version } = options.agent;
     const { host, controllerSocket: csiSocket, isSnapshotController, leaseTimes } = options;
+    const { webhook } = options;
     return startOperator(
       {
-        ...{ names, namespace, version, host, csiSocket, isSnapshotController },
+        ...{ names, namespace, version, host, csiSocket, isSnapshotController, webhook },
         ...{ metricsAddress: '0', ...(leaseTimes === undefined ? {} : { leaseTimes }) },
       },
       log,

@@ -17,6 +17,8 @@ export const allUsage = `quarry all: agent and operator in one process, for a cl
   --namespace NAME          where leases and capacity are (default: NAMESPACE, or that of the pod)
   --daemonset NAME          what objects about capacity are deleted with
   --driver-name NAME        (default: topolvm.io, or topolvm.cybozu.com where USE_LEGACY is set)
+  --lvm-clusters            make volume groups as LVMClusters ask for them, and write lvmd.yaml
+  --webhook-address ADDR    where API servers ask about LVMClusters; 0 for nowhere (default 0)
   --scheduler-extender      write the annotations of the Node at once, for TopoLVM's scheduler
   --snapshot-controller     be the snapshot-controller of the cluster, where there is no other
   --nsenter                 run programs in the namespaces of process 1 (inside a container)
@@ -34,6 +36,7 @@ export function allArguments(argv: readonly string[], variables: ClusterVariable
     options: {
       ...agentFlags(variables),
       'controller-socket': { type: 'string', default: '' },
+      'webhook-address': { type: 'string', default: '0' },
       'snapshot-controller': { type: 'boolean', default: false },
     },
   });

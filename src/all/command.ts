@@ -6,6 +6,7 @@ import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
 import { connected } from '../kube/connect.ts';
 import { HttpTransport } from '../kube/transport.ts';
+import { addressOf } from '../process/diagnostics.ts';
 import { exitCodes, type Run, runRole } from '../process/role.ts';
 import { startAll } from './all.ts';
 import { type AllArguments, allArguments, allUsage } from './arguments.ts';
@@ -32,6 +33,7 @@ async function serve(
       agent,
       host: values.host,
       controllerSocket: values['controller-socket'],
+      webhook: addressOf('webhook-address', values['webhook-address']),
       isSnapshotController: values['snapshot-controller'],
     },
     log,

@@ -70,6 +70,11 @@ export class Engine {
     return this.model.refresh();
   }
 
+  /** With every block device, which takes longer. */
+  observeNode(): Promise<ObservedNode> {
+    return observeNode(this.#tools.host);
+  }
+
   /** Changes that wait, by volume group. */
   queueLengths(): ReadonlyMap<string, number> {
     return new Map([...this.#lanes].map(([vg, lane]) => [vg, lane.length]));

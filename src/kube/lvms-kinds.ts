@@ -1,7 +1,7 @@
 import { lvmsGroup } from '../api/crds/lvms.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupNodeStatus } from '../api/objects/lvm-volume-group.ts';
-import { type Kind, metadataShape } from './kind.ts';
+import { type Kind, type KubeObject, metadataShape } from './kind.ts';
 
 /** LVMS' kinds. There are few of them, and they are kept whole. */
 
@@ -20,4 +20,10 @@ export const lvmVolumeGroupKind: Kind<LvmVolumeGroup> = {
 export const lvmNodeStatusKind: Kind<LvmVolumeGroupNodeStatus> = {
   ...{ ...lvms, kind: 'LVMVolumeGroupNodeStatus', plural: 'lvmvolumegroupnodestatuses' },
   shape: { metadata: metadataShape, spec: true },
+};
+
+/** That it is there is enough. */
+export const configMapKind: Kind<KubeObject> = {
+  ...{ group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', isNamespaced: true },
+  shape: { metadata: metadataShape },
 };

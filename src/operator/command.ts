@@ -2,6 +2,7 @@ import { OperationError } from '../base/failures.ts';
 import { realClock } from '../host/clock.ts';
 import { connected } from '../kube/connect.ts';
 import { HttpTransport } from '../kube/transport.ts';
+import { addressOf } from '../process/diagnostics.ts';
 import { type Environment, exitCodes, type Run, runRole } from '../process/role.ts';
 import {
   type OperatorArguments,
@@ -33,12 +34,14 @@ async function serve(
     const message = 'it is not known where the leases are: name the namespace with --namespace';
     throw new OperationError('InvalidConfiguration', message);
   }
+  const webhook = addressOf('webhook-address', values['webhook-address']);
   const transport = () => new HttpTransport(connection.endpoint, connection.credentials);
   const operator = await startOperator(
     {
       names: { domain: values.domain, driver: values['driver-name'] },
       ...{ namespace, host: values.host, version: environment.version },
       ...{ csiSocket: values['csi-socket'], metricsAddress: values['metrics-address'] },
+      webhook,
       isSnapshotController: values['snapshot-controller'],
     },
     log,

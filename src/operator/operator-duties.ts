@@ -1,10 +1,13 @@
 import { CapacityJanitor } from './capacity.ts';
+import { Certificates, type RegistrationStores } from './certificates.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { groupSnapshotter } from './group-snapshotter.ts';
 import { Guards } from './guards.ts';
 import { VolumeHealth } from './health.ts';
 import { runKinds } from './kind-watch.ts';
 import { Adoption } from './logical-volumes-adoption.ts';
+import { LvmClusters } from './lvm-clusters.ts';
+import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { Modifier } from './modifier.ts';
 import { NodeRemoval } from './nodes.ts';
 import { DeadFinalizers } from './nodes-finalizers.ts';
@@ -18,8 +21,23 @@ import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
 /** For who does what a cluster needs once for the snapshots of all drivers. */
 export type CommonParts = Omit<SnapshotControllerParts, 'cluster' | 'kinds'>;
 
+/** What the operator knows beside its stores, whoever leads. */
+export type DutyMeans = {
+  readonly common: CommonParts | undefined;
+  readonly lvms: LvmsKinds;
+  /** Missing where no webhook is served. */
+  readonly registration: Registration | undefined;
+};
+
+export type Registration = {
+  readonly stores: RegistrationStores;
+  readonly namespace: string;
+  readonly hosts: readonly [string, ...string[]];
+};
+
 /** Everything that is done once for a cluster, made anew for each term. */
-export function dutiesOf(cluster: Cluster, common: CommonParts | undefined): readonly Duty[] {
+export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
+  const { registration } = means;
   return [
     new Adoption(cluster),
     new Provisioner(cluster),
@@ -28,7 +46,8 @@ export function dutiesOf(cluster: Cluster, common: CommonParts | undefined): rea
     new Resizer(cluster),
     new Modifier(cluster),
     new VolumeHealth(cluster),
-    ...snapshotDuties(cluster, common),
+    ...snapshotDuties(cluster, means),
+    ...(registration === undefined ? [] : [new Certificates({ ...cluster, ...registration })]),
     new CapacityJanitor(cluster),
     new NodeRemoval(cluster),
     new DeadFinalizers(cluster),
@@ -36,7 +55,7 @@ export function dutiesOf(cluster: Cluster, common: CommonParts | undefined): rea
 }
 
 /** A cluster may get the kinds of snapshots later, or lose them. */
-function snapshotDuties(cluster: Cluster, common: CommonParts | undefined): readonly Duty[] {
+function snapshotDuties(cluster: Cluster, { common, lvms }: DutyMeans): readonly Duty[] {
   const { client, clock, chance, log } = cluster;
   const trouble = (error: Error, waitMs: number) =>
     log({ level: 'warn', message: error.message, waitMs });
@@ -48,6 +67,7 @@ function snapshotDuties(cluster: Cluster, common: CommonParts | undefined): read
     { run: (signal) => runKinds(watches, signal) },
     snapshotter(cluster, kinds),
     groupSnapshotter(cluster, groups),
+    new LvmClusters({ cluster, kinds: lvms, snapshotClasses: kinds.classes }),
     ...(common === undefined ? [] : [snapshotController({ ...common, cluster, kinds })]),
   ];
 }

@@ -21,9 +21,11 @@ import type { Chance, Clock, WallClock } from '../kube/ports.ts';
 import { EventRecorder } from '../kube/recorder-events.ts';
 import type { Transport } from '../kube/transport.ts';
 import { Diagnostics } from '../process/diagnostics.ts';
+import type { Address } from '../process/http-server.ts';
 import type { Log } from '../process/log.ts';
 import type { Cluster, Stores } from './duty.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
+import { LvmsPart } from './lvms-part.ts';
 import { type CommonParts, dutiesOf, runDuties } from './operator-duties.ts';
 import { type LeaseParts, oldLeaseAppeared, wantedLeases } from './operator-leases.ts';
 import { OperatorMetrics } from './operator-metrics.ts';
@@ -39,6 +41,8 @@ export type OperatorOptions = {
   readonly csiSocket: string;
   /** `:8080`, or `0` for none. */
   readonly metricsAddress: string;
+  /** Where API servers ask before they take an object; undefined for nowhere. */
+  readonly webhook?: Address | undefined;
   readonly version: string;
   /** The host, for events and leases. */
   readonly host: string;
@@ -88,6 +92,7 @@ export class Operator {
   readonly #parts: Parts;
   readonly #client: KubeClient;
   readonly #leases: LeaseParts;
+  readonly #lvms: LvmsPart;
   readonly #groups: LogicalVolumeGroups;
   readonly #recorder: EventRecorder;
   readonly #diagnostics: Diagnostics;
@@ -124,6 +129,10 @@ export class Operator {
       trouble: (kind, error, waitMs) => this.#trouble(kind, error, waitMs),
     });
     const { stores } = this;
+    this.#lvms = new LvmsPart({
+      ...{ ...common, client, stores, names, namespace, webhook: options.webhook },
+      ...{ log: parts.log, trouble: (what, error, waitMs) => this.#trouble(what, error, waitMs) },
+    });
     this.#leases = {
       ...{ names, namespace, trouble: trouble('leases') },
       clock: leaseClock(clock, parts.sinceBootMs),
@@ -159,6 +168,7 @@ export class Operator {
     await this.#serve();
     const work = [
       runStores(this.stores, signal),
+      this.#lvms.run(signal),
       this.#recorder.run(signal),
       this.#campaign(signal),
     ];
@@ -223,7 +233,9 @@ export class Operator {
     try {
       const cluster = this.#cluster(leadership);
       this.#orphans = new Orphans(cluster);
-      const all = [...duties(cluster, this.#common(leadership)), this.#orphans];
+      const { kinds: lvms, registration } = this.#lvms;
+      const means = { common: this.#common(leadership), lvms, registration };
+      const all = [...duties(cluster, means), this.#orphans];
       const work = runDuties(all, over.signal).finally(stop);
       // It is awaited below; until then nobody else looks at it.
       work.catch(() => undefined);

@@ -21,6 +21,15 @@ export function parseAddress(text: string): Address | 'off' | undefined {
   return { host: bare === '' ? undefined : bare, port: Number(port) };
 }
 
+/** Where a flag says to listen; undefined for nowhere. */
+export function addressOf(flag: string, text: string): Address | undefined {
+  const address = parseAddress(text);
+  if (address === 'off') return undefined;
+  if (address !== undefined) return address;
+  const message = `--${flag} is ${text}: write :8080, or 0 for none`;
+  throw new OperationError('InvalidConfiguration', message);
+}
+
 /**
  * Metrics and probes over HTTP. That an answer comes at all says that the event loop turns, which
  * is what `/healthz` is asked for.
@@ -36,12 +45,8 @@ export class Diagnostics {
 
   /** Volumes matter more than figures about them: a port that is taken stops nothing. */
   async serve(where: string, log: Log): Promise<void> {
-    const address = parseAddress(where);
-    if (address === 'off') return;
-    if (address === undefined) {
-      const message = `--metrics-address is ${where}: write :8080, or 0 for none`;
-      throw new OperationError('InvalidConfiguration', message);
-    }
+    const address = addressOf('metrics-address', where);
+    if (address === undefined) return;
     try {
       const port = await this.start(address);
       log({ level: 'info', message: `serving metrics on port ${port}`, port });

@@ -11,7 +11,7 @@ const bare = defaultSettings(readRelease());
 const plain = {
   ...bare,
   flags: ['--snapshot-controller'],
-  agentFlags: ['--scheduler-extender'],
+  agentFlags: ['--scheduler-extender', '--lvm-clusters'],
 };
 const everything = {
   ...defaultValues(),
@@ -23,7 +23,8 @@ const everything = {
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
   const { driver, operator, agent, policy, ...more } = manifests(settings);
-  const { snapshots, network, monitoring, extender } = more;
+  const { snapshots, network, monitoring, extender, webhook } = more;
+  const isLegacy = settings.useLegacy !== '';
   return {
     'driver.yaml': driver,
     'operator.yaml': operator,
@@ -33,6 +34,7 @@ function expected(settings: Settings) {
     'snapshot-controller.yaml': snapshots,
     'network.yaml': network,
     'monitoring.yaml': monitoring,
+    'webhook.yaml': isLegacy ? [] : webhook,
     'all.yaml': [],
     'lvmd.yaml': [],
   };
@@ -68,6 +70,7 @@ test('namespace, legacy group, kubelet root and image are settings of both', () 
       namespace: 'storage',
       domain: groups.legacy,
       useLegacy: 'true',
+      agentFlags: ['--scheduler-extender'],
       kubeletRoot: '/var/lib/k0s/kubelet',
       image: 'example/quarry:2',
     },
@@ -98,8 +101,9 @@ test('resources are taken over whole', () => {
 
 test('a single node gets one process in both roles, and nothing of the other form', () => {
   const values = { ...everything, singleNode: true };
-  const { all, network } = manifests(plain);
+  const { all, network, webhookOfAll } = manifests(plain);
   assert.deepEqual(renderTemplate('all.yaml', values, facts), all);
+  assert.deepEqual(renderTemplate('webhook.yaml', values, facts), webhookOfAll);
   assert.deepEqual(renderTemplate('operator.yaml', values, facts), []);
   assert.deepEqual(renderTemplate('agent.yaml', values, facts), []);
   assert.deepEqual(renderTemplate('network.yaml', values, facts), network.slice(1));
@@ -110,7 +114,10 @@ test('a configuration in the values is mounted in place of the directory of the 
   const values = { ...everything, lvmd: { config } };
   const [map] = renderTemplate('lvmd.yaml', values, facts) as { data: Record<string, string> }[];
   assert.equal(map?.data['lvmd.yaml'], config);
-  assertSame({ ...plain, lvmdVolume: { configMap: { name: 'lvmd' } } }, values);
+  assertSame(
+    { ...plain, agentFlags: ['--scheduler-extender'], lvmdVolume: { configMap: { name: 'lvmd' } } },
+    values,
+  );
 });
 
 test('an uninstall keeps the definition, and with it every volume', () => {

@@ -89,8 +89,11 @@ function evaluate(expression: string, scope: Scope): unknown {
   if (expression === '.') return dot;
   if (expression === '.Release.Namespace') return facts.namespace;
   if (expression.startsWith('not ')) return !isTrue(rest('not '));
-  const both = /^and (\S+) \((.+)\)$/.exec(expression);
-  if (both !== null) return both.slice(1).every((one) => isTrue(evaluate(one, scope)));
+  if (expression.startsWith('and ')) {
+    const words = expression.slice('and '.length).match(/\([^()]+\)|[^\s()]+/g) ?? [];
+    const bare = words.map((word) => word.replace(/^\((.*)\)$/, '$1'));
+    return bare.every((one) => isTrue(evaluate(one, scope)));
+  }
   const choice = /^ternary "(\S*)" "(\S*)" (\S+)$/.exec(expression);
   if (choice !== null) return isTrue(evaluate(choice[3] ?? '', scope)) ? choice[1] : choice[2];
   const fallback = /^(\S+) \| default (\S+)$/.exec(expression);

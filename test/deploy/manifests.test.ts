@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { loadAll } from 'js-yaml';
 import { agentArguments } from '../../src/agent/agent-arguments.ts';
+import { allArguments } from '../../src/all/arguments.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { limits } from '../../src/base/limits.ts';
 import { operatorArguments } from '../../src/operator/arguments.ts';
@@ -64,6 +65,9 @@ const pods = whole.flatMap(objectsOf).filter(({ kind }) => /^(Deployment|DaemonS
 const kinds: Readonly<Record<string, string>> = {
   Namespace: 'v1',
   ServiceAccount: 'v1',
+  Service: 'v1',
+  ValidatingWebhookConfiguration: 'admissionregistration.k8s.io/v1',
+  MutatingWebhookConfiguration: 'admissionregistration.k8s.io/v1',
   ClusterRole: 'rbac.authorization.k8s.io/v1',
   ClusterRoleBinding: 'rbac.authorization.k8s.io/v1',
   Role: 'rbac.authorization.k8s.io/v1',
@@ -246,8 +250,8 @@ test('agents are started with flags and variables that they know', () => {
   };
   for (const { spec } of pods.filter(({ kind }) => kind === 'DaemonSet')) {
     for (const { args, env, volumeMounts } of spec.template.spec.containers) {
-      const [, ...flags] = args;
-      const known = agentArguments(flags, variables);
+      const [role, ...flags] = args;
+      const known = (role === 'all' ? allArguments : agentArguments)(flags, variables);
       assert.equal(known.nsenter, true);
       const paths = volumeMounts.map(({ mountPath }) => mountPath);
       for (const file of [known.config, known['csi-socket']]) {

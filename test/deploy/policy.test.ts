@@ -32,6 +32,46 @@ test('an agent may change nothing of another node, nor make it its own', () => {
   }
 });
 
+const group = (metadata: object, spec: object = {}) => ({ metadata, spec });
+const finalizer = (node: string) => `cleanup.vgmanager.node.topolvm.io/${node}`;
+const wiped = (node: string) => ({ [`wiped.devices.lvms.openshift.io/${node}`]: '' });
+
+test('of a volume group an agent may set the marks of its own node, and of reports write its own', () => {
+  const own: readonly (readonly [object, object])[] = [
+    [{}, { finalizers: [finalizer('a')] }],
+    [{ finalizers: [finalizer('b'), finalizer('a')] }, { finalizers: [finalizer('b')] }],
+    [{ finalizers: [finalizer('a')] }, {}],
+    [{ annotations: wiped('b') }, { annotations: { ...wiped('b'), ...wiped('a') } }],
+  ];
+  const resource = 'lvmvolumegroups';
+  for (const [before, after] of own) {
+    const write = { resource, operation: 'UPDATE', object: group(after), oldObject: group(before) };
+    assert.equal(refusal(write), undefined, JSON.stringify(after));
+  }
+  const foreign: readonly (readonly [object, object, string?])[] = [
+    [group({ finalizers: [finalizer('b')] }), group({})],
+    [group({}), group({ finalizers: [finalizer('b')] })],
+    [group({ annotations: wiped('b') }), group({})],
+    [group({ annotations: { one: '1' } }), group({ annotations: { one: '2' } })],
+    [group({}, { default: true }), group({}, { default: false })],
+    [group({ ownerReferences: [{ uid: 'x' }] }), group({})],
+    [group({}), group({}), 'DELETE'],
+  ];
+  for (const [oldObject, object, operation = 'UPDATE'] of foreign) {
+    const write = {
+      resource,
+      operation,
+      object: operation === 'DELETE' ? null : object,
+      oldObject,
+    };
+    assert.match(refusal(write) ?? 'allowed', /marks of its own node/, JSON.stringify(write));
+  }
+  const reports = 'lvmvolumegroupnodestatuses';
+  const report = { resource: reports, object: group({}), oldObject: group({}) };
+  assert.equal(refusal({ ...report, name: 'a' }), undefined);
+  assert.match(refusal({ ...report, name: 'b' }) ?? 'allowed', /reports of other nodes/);
+});
+
 test('a capacity for every node is of no node, and refused', () => {
   for (const object of [{}, { nodeTopology: {} }, { nodeTopology: { matchLabels: {} } }]) {
     const write = { resource: 'csistoragecapacities', object, oldObject: null };
@@ -70,5 +110,7 @@ test('it is asked about every kind that agents may write, and counts when it can
     'topolvm.io/logicalvolumes/status',
     '/nodes',
     'storage.k8s.io/csistoragecapacities',
+    'lvm.topolvm.io/lvmvolumegroups',
+    'lvm.topolvm.io/lvmvolumegroupnodestatuses',
   ]);
 });

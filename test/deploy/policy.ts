@@ -30,6 +30,7 @@ export const [policy] = loadAll(readFileSync(file, 'utf8')) as [Policy];
 export type Write = {
   readonly resource: string;
   readonly name?: string;
+  readonly operation?: string;
   /** The node in the token; '' for a server that puts none into it. */
   readonly node?: string;
   readonly username?: string;
@@ -42,8 +43,9 @@ const ours = 'system:serviceaccount:quarry-system:vg-manager';
 /** Undefined: it may be done. */
 export function refusal(write: Write): string | undefined {
   const { resource, name = '', node = 'a', username = ours, object, oldObject } = write;
+  const { operation = '' } = write;
   const extra = node === '' ? {} : { 'authentication.kubernetes.io/node-name': [node] };
-  const request = { userInfo: { username, extra }, resource: { resource }, name };
+  const request = { userInfo: { username, extra }, resource: { resource }, name, operation };
   const variables: Record<string, unknown> = {};
   const evaluate = (expression: string): unknown =>
     new Environment({ unlistedVariablesAreDyn: true }).evaluate(expression, {

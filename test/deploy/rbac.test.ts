@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { type Rule, rulesOf } from '../../tools/manifests-rbac.ts';
 import { type Part, partNames } from '../../tools/manifests-settings.ts';
-import { callsIn, importersOf, notStarted, usesOf } from './uses.ts';
+import { callsIn, usesOf } from './uses.ts';
 
 const domain = 'topolvm.io';
 
@@ -43,13 +43,10 @@ for (const part of ['operator', 'agent', 'snapshots'] as const) {
   });
 }
 
-test('what no role starts yet is imported by none', () => {
-  assert.deepEqual(importersOf(notStarted), []);
-  assert.ok(importersOf(['src/kube/lvms-kinds.ts']).length > 0, 'importers are found');
-});
-
 test('what has a namespace, and is only ours, is allowed in ours only', () => {
-  const namespaced = ['leases', 'csistoragecapacities', 'daemonsets'];
+  const lvms = ['lvmclusters', 'lvmclusters/status', 'lvmvolumegroups'];
+  const reports = 'lvmvolumegroupnodestatuses';
+  const namespaced = ['leases', 'csistoragecapacities', 'daemonsets', 'secrets', ...lvms, reports];
   for (const role of ['operator', 'agent'] as const) {
     const { own, cluster } = rulesOf(role, domain);
     assert.ok(own.every(({ resources }) => resources.every((one) => namespaced.includes(one))));

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import * as kinds from '../../src/kube/kinds.ts';
 import { leaseKind } from '../../src/kube/lease.ts';
+import * as lvmsKinds from '../../src/kube/lvms-kinds.ts';
+import * as webhookKinds from '../../src/kube/webhook-kinds.ts';
 import type { Part } from '../../tools/manifests-settings.ts';
 
 /**
@@ -31,7 +33,12 @@ const known: Readonly<Record<string, AnyKind>> = {
   logicalVolumeKind: kinds.logicalVolumeKind(domain),
   volumeGroupSnapshotClassKind: kinds.volumeGroupSnapshotClassKind('v1'),
   volumeGroupSnapshotContentKind: kinds.volumeGroupSnapshotContentKind('v1'),
-  leaseKind,
+  ...{ leaseKind, ...lvmsKinds, ...webhookKinds },
+};
+
+/** Types that stand for several kinds. */
+const severalKinds: Readonly<Record<string, readonly AnyKind[]>> = {
+  WebhookConfiguration: [webhookKinds.validatingWebhookKind, webhookKinds.mutatingWebhookKind],
 };
 
 /** Names for a kind that mean something in one file only. */
@@ -44,6 +51,13 @@ const locals: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'contents.kind': ['volumeSnapshotContentKind'],
     'find kind': ['volumeSnapshotKind'],
     'patch kind': ['volumeSnapshotKind', 'volumeSnapshotContentKind', 'claimKind'],
+  },
+  'src/operator/certificates.ts': {
+    'patch kind': ['validatingWebhookKind', 'mutatingWebhookKind'],
+  },
+  'src/operator/lvm-clusters-deeds.ts': { 'patch kind': ['lvmClusterKind', 'lvmNodeStatusKind'] },
+  'src/operator/lvm-clusters-kinds.ts': {
+    kind: ['lvmClusterKind', 'lvmVolumeGroupKind', 'lvmNodeStatusKind'],
   },
   'src/operator/kind-watch.ts': { customKind: ['customResourceDefinitionKind'] },
   'src/agent/logical-volumes.ts': { kind: ['logicalVolumeKind'] },
@@ -69,33 +83,11 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
   delete: ['delete'],
 };
 
-/** Parts of LVMClusters that no role starts yet, so that none needs rights for them. */
-export const notStarted: readonly string[] = [
-  ...['lvm-clusters.ts', 'lvm-clusters-deeds.ts', 'lvm-clusters-kinds.ts', 'webhook.ts'].map(
-    (name) => `src/operator/${name}`,
-  ),
-  'src/agent/volume-groups.ts',
-];
-
-/** Sources that import one of the given ones. */
-export function importersOf(files: readonly string[]): readonly string[] {
-  const names = files.map((file) => `/${basename(file)}'`);
-  return globSync('src/**/*.ts', { cwd: root })
-    .filter((path) => !path.endsWith('.test.ts') && !files.includes(path))
-    .filter((path) => {
-      const text = readFileSync(join(root, path), 'utf8');
-      return names.some((name) => text.includes(name));
-    });
-}
-
 export function usesOf(part: Part): readonly Use[] {
   const isCommon = (path: string) => path.startsWith('src/operator/snapshot-controller');
   const folder = part === 'agent' ? 'src/agent' : 'src/operator';
   const files = globSync(`${folder}/**/*.ts`, { cwd: root }).filter(
-    (path) =>
-      !path.endsWith('.test.ts') &&
-      !notStarted.includes(path) &&
-      isCommon(path) === (part === 'snapshots'),
+    (path) => !path.endsWith('.test.ts') && isCommon(path) === (part === 'snapshots'),
   );
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
@@ -118,7 +110,7 @@ export function callsIn(file: string, text: string): readonly Use[] {
     /\bclient\s*\.(get|find|list|watch|create|post|patch|update|delete)\(\s*([\w.#]+)([^;]*)/g;
   return [...text.matchAll(pattern)].flatMap(([, method = '', expression = '', rest = '']) =>
     kindsOf(file, text, expression, method).flatMap((kind) =>
-      (verbs[method] ?? []).flatMap((verb) =>
+      verbsOf(method, rest).flatMap((verb) =>
         resourcesOf(file, text, { kind, verb, rest }).map((resource) => ({
           what: `${verb} ${resource}`,
           file,
@@ -126,6 +118,12 @@ export function callsIn(file: string, text: string): readonly Use[] {
       ),
     ),
   );
+}
+
+/** What is applied is made where it is not there yet. */
+function verbsOf(method: string, rest: string): readonly string[] {
+  const isApplied = method === 'patch' && /\bapplied\(/.test(rest);
+  return [...(verbs[method] ?? []), ...(isApplied ? ['create'] : [])];
 }
 
 type Call = { readonly kind: AnyKind; readonly verb: string; readonly rest: string };
@@ -146,7 +144,7 @@ function informersIn(file: string, text: string): readonly Use[] {
   const followed = [...text.matchAll(/\bkindOf: (?:\(\) => )?(\w+)/g)].map(([, one = '']) => one);
   const made = [...text.matchAll(/\bkind: (customKind)\b/g)].map(([, one = '']) => one);
   return [
-    ...types.map((type) => kindOfType(type)),
+    ...types.flatMap((type) => severalKinds[type] ?? [kindOfType(type)]),
     ...[...followed, ...made].flatMap((name) => kindsOf(file, text, name)),
   ].flatMap((kind) => ['list', 'watch'].map((verb) => ({ what: `${verb} ${nameOf(kind)}`, file })));
 }

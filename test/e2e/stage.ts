@@ -8,6 +8,7 @@ import {
   startCluster,
 } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
+import type { DiskSpec } from '../../lab/index.ts';
 import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
@@ -34,20 +35,41 @@ export class E2eStage {
     this.cluster = cluster;
   }
 
-  static async open(): Promise<E2eStage> {
-    const { archive, manifests } = await buildInstallation();
-    const nodes = ['n1', 'n2'].map((name) => ({ name, disks }));
-    const cluster = await startCluster({ nodes, images: [archive] });
-    const stage = new E2eStage(cluster);
-    try {
-      await Promise.all(cluster.nodes.map((node) => stage.#prepare(node.name)));
-      const { crds, namespace, driver, operator, agent, policy } = manifests;
-      await cluster.apply(byName(crds));
-      await cluster.apply(byName([...namespace, ...driver, ...operator, ...agent, ...policy]));
+  /** Nodes whose groups and lvmd.yaml an administrator has made. */
+  static open(): Promise<E2eStage> {
+    return E2eStage.#installed(disks, async (stage, install) => {
+      await Promise.all(stage.cluster.nodes.map((node) => stage.#prepare(node.name)));
+      await install();
       for (const name of classNames) {
         await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
       }
       await stage.isServing();
+    });
+  }
+
+  /** Nodes with disks on which there is nothing. */
+  static openBare(bare: readonly DiskSpec[]): Promise<E2eStage> {
+    return E2eStage.#installed(bare, async (stage, install) => {
+      await install();
+      await stage.hasDriver();
+    });
+  }
+
+  static async #installed(
+    nodeDisks: readonly DiskSpec[],
+    begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
+  ): Promise<E2eStage> {
+    const { archive, manifests } = await buildInstallation();
+    const nodes = ['n1', 'n2'].map((name) => ({ name, disks: nodeDisks }));
+    const cluster = await startCluster({ nodes, images: [archive] });
+    const stage = new E2eStage(cluster);
+    try {
+      await begin(stage, async () => {
+        const { crds, lvmsCrds, namespace, driver, operator, agent, policy, webhook } = manifests;
+        await cluster.apply(byName([...crds, ...lvmsCrds]));
+        const ours = [...driver, ...operator, ...agent, ...policy, ...webhook];
+        await cluster.apply(byName([...namespace, ...ours]));
+      });
     } catch (error) {
       const what = await stage.describe();
       await stage.close();
@@ -64,6 +86,15 @@ export class E2eStage {
 
   /** Every node has the driver, and has told what it can give. */
   async isServing(): Promise<void> {
+    await this.hasDriver();
+    await this.until('capacity of all classes on all nodes', async () => {
+      const path = '/apis/storage.k8s.io/v1/namespaces/quarry-system/csistoragecapacities';
+      const list = await this.cluster.api.get<{ readonly items: readonly object[] }>(path);
+      return (list?.items.length ?? 0) >= classNames.length * this.cluster.nodes.length;
+    });
+  }
+
+  async hasDriver(): Promise<void> {
     for (const { name } of this.cluster.nodes) {
       await this.until(`the driver on ${name}`, async () => {
         const node = await this.cluster.api.get<{
@@ -72,11 +103,6 @@ export class E2eStage {
         return (node?.spec.drivers ?? []).some((one) => one.name === 'topolvm.io');
       });
     }
-    await this.until('capacity of all classes on all nodes', async () => {
-      const path = '/apis/storage.k8s.io/v1/namespaces/quarry-system/csistoragecapacities';
-      const list = await this.cluster.api.get<{ readonly items: readonly object[] }>(path);
-      return (list?.items.length ?? 0) >= classNames.length * this.cluster.nodes.length;
-    });
   }
 
   async storageClass(name: string, spec: ClassSpec): Promise<void> {

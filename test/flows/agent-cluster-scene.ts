@@ -36,11 +36,12 @@ export class AgentClusterScene {
     this.api.selectable.add('spec.nodeName');
   }
 
-  static async begin(t: TestContext): Promise<AgentClusterScene> {
+  /** On bare disks nothing is configured but the socket. */
+  static async begin(t: TestContext, isBare = false): Promise<AgentClusterScene> {
     const scene = new AgentClusterScene(await mkdtemp(join(tmpdir(), 'quarry-')));
-    await scene.stage.setUp();
+    if (!isBare) await scene.stage.setUp();
     await mkdir(join(scene.directory, 'kubelet', 'plugins_registry'), { recursive: true });
-    await scene.configure(thick, thin);
+    await scene.configure(...(isBare ? ['  []'] : [thick, thin]));
     scene.api.put(collections.nodes, { metadata: { name: 'n1', annotations: { theirs: 'x' } } });
     scene.storageClass('fast', {});
     t.after(() => scene.#end());

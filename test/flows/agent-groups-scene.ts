@@ -7,7 +7,6 @@ import type {
   LvmVolumeGroupStatus,
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
-import { observeNode } from '../../src/engine/look.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
@@ -57,10 +56,9 @@ export class GroupScene {
       groups: informer(lvmVolumeGroupKind),
       reports: informer(lvmNodeStatusKind),
     };
-    const { engine, host } = this.stage;
+    const { engine } = this.stage;
     const agent = new VolumeGroups({
       ...{ ...stores, client, node: 'n1', engine, clock, chance },
-      observe: () => observeNode(host),
       log: (event) => this.log.push(event),
       files: {
         readLvmd: async () => this.lvmd,

@@ -10,6 +10,7 @@ import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
 import { desiredSnapshot } from '../../src/core/snapshot/desired.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../../src/core/volume/desired.ts';
+import type { DesiredVg } from '../../src/core/volume-group/desired.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { Outcome } from '../../src/engine/job.ts';
 import { observeNode } from '../../src/engine/look.ts';
@@ -139,8 +140,20 @@ async function removeGroups(node: DesiredNode): Promise<Told> {
 async function release(node: DesiredNode, device: string): Promise<Told> {
   const [vg] = node.volumeGroups;
   if (vg === undefined) throw new Error('release needs a volume group');
-  const leaving = { ...vg, takesNewDevices: false, release: [device] };
+  const selector = without(vg.selector, device);
+  const leaving = { ...vg, selector, takesNewDevices: false, release: [device] };
   return told(await engine.submitNode(volumeGroupTask(leaving, node)));
+}
+
+/** Who wants a device to leave has taken it out of what he asks for. */
+function without(selector: DesiredVg['selector'], device: string): DesiredVg['selector'] {
+  if (selector.kind === 'any') return selector;
+  const others = (paths: readonly string[]) => paths.filter((path) => path !== device);
+  return {
+    ...selector,
+    required: others(selector.required),
+    optional: others(selector.optional),
+  };
 }
 
 function told(outcome: Outcome<unknown>): Told {

@@ -50,7 +50,8 @@ function merged(
   const added = groups.filter(({ name }) => !there.has(name)).map(entryFor);
   const after = [...changed, ...added];
   if (text !== undefined && isSameJson(before, after)) return text;
-  if (after.length === 0) return undefined;
+  const isOnlyOurs = Object.keys(file).every((one) => one === key);
+  if (after.length === 0 && isOnlyOurs) return undefined;
   return dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true });
 }
 

@@ -31,9 +31,11 @@ type Place = Pick<Finding, 'line' | 'field'>;
 export function decodeLvmdFile(given: {
   readonly file: string;
   readonly text: string;
+  /** Where classes come from an LVMCluster there may be none yet. */
+  readonly mayBeEmpty?: boolean;
 }): DecodedLvmd {
   const findings = new Findings(given.file);
-  const root = decodeText(given.text, findings);
+  const root = decodeText(given, findings);
   const { problems, warnings } = findings;
   const isGood = root !== undefined && problems.length === 0;
   if (isGood) return { kind: 'lvmd', ...placedSpec(root), warnings };
@@ -65,7 +67,10 @@ function soundPart(root: Root | undefined, problems: readonly Finding[]): Placed
   return classes.length === 0 ? undefined : placedSpec({ ...root, classes });
 }
 
-function decodeText(text: string, findings: Findings): Root | undefined {
+function decodeText(
+  { text, mayBeEmpty = false }: { readonly text: string; readonly mayBeEmpty?: boolean },
+  findings: Findings,
+): Root | undefined {
   const root = readYaml(text, findings);
   if (root === undefined) return undefined;
   const isEmpty = root.kind === 'scalar' && root.value === null;
@@ -76,15 +81,16 @@ function decodeText(text: string, findings: Findings): Root | undefined {
     return undefined;
   }
   const empty = { kind: 'mapping', line: root.line, entries: [] } as const;
-  return decodeRoot(new NodeReader(root.kind === 'mapping' ? root : empty, '', findings));
+  const reader = new NodeReader(root.kind === 'mapping' ? root : empty, '', findings);
+  return decodeRoot(reader, mayBeEmpty);
 }
 
-function decodeRoot(reader: NodeReader): Root {
+function decodeRoot(reader: NodeReader, mayBeEmpty: boolean): Root {
   const root = {
     // LVMS writes an empty text where it has nothing to say.
     socketName: reader.text('socket-name') || defaultSocket,
     lvmCommandPrefix: commandPrefix(reader),
-    classes: deviceClasses(reader),
+    classes: deviceClasses(reader, mayBeEmpty),
     lvcreateOptionClasses: optionClasses(reader),
   };
   reader.warnOfUnknown();
@@ -102,21 +108,23 @@ function commandPrefix(reader: NodeReader): readonly string[] {
   return words;
 }
 
-function deviceClasses(reader: NodeReader): readonly PlacedClass[] {
-  const placed = classReaders(reader).map(decodeDeviceClass);
+function deviceClasses(reader: NodeReader, mayBeEmpty: boolean): readonly PlacedClass[] {
+  const placed = classReaders(reader, mayBeEmpty).map(decodeDeviceClass);
   crossCheck(placed);
   return placed;
 }
 
 /** The sample of MicroShift's design says `deviceClasses`, which TopoLVM would pass over. */
-function classReaders(reader: NodeReader): readonly NodeReader[] {
+function classReaders(reader: NodeReader, mayBeEmpty: boolean): readonly NodeReader[] {
   const key = 'device-classes';
   const alias = 'deviceclasses';
   const isAlias = !reader.has(key) && reader.has(alias);
   if (isAlias) reader.warn(alias, `it is read as ${key}; write ${key}, which TopoLVM knows too`);
   else if (reader.has(alias)) reader.warn(alias, `it is ignored: ${key} stands there too`);
   const classes = reader.children(isAlias ? alias : key);
-  if (classes?.length === 0) reader.refuse(isAlias ? alias : key, 'list at least one device class');
+  if (classes?.length === 0 && !mayBeEmpty) {
+    reader.refuse(isAlias ? alias : key, 'list at least one device class');
+  }
   return classes?.filter((child) => child !== undefined) ?? [];
 }
 

@@ -366,6 +366,29 @@ test('a device stays while the others have no room for what is on it', () => {
   assertBlocked(plan(leaving, node), 'InsufficientCapacity', /\/dev\/sdb/);
 });
 
+test('a device that comes makes room for one that leaves', () => {
+  const tight = { ...roomy, freeBytes: extents(599) };
+  const fresh = sampleDevice({ path: '/dev/sdd' });
+  const node = nodeOf([linked, sdc, fresh], { vgs: [sampleVg({ pvs: [full, tight] })] });
+  const { steps, end } = follow(node, (view) => plan(leaving, view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['extend-vg', 'evacuate-pv', 'reduce-vg'],
+  );
+  assertRest(end);
+});
+
+test('a device that is wanted by another of its names stays', () => {
+  const selector = {
+    kind: 'paths',
+    required: ['/dev/sdb'],
+    optional: [],
+    forceWipe: false,
+  } as const;
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, roomy] })] });
+  assertRest(plan({ ...leaving, selector }, node));
+});
+
 test('room on a device that gives none away does not count', () => {
   const closed = { ...roomy, isAllocatable: false };
   const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, closed] })] });

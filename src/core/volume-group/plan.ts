@@ -84,11 +84,12 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     return blocked('VolumeGroupForeign', message);
   }
   const leaving = planRelease(desired, vg, node);
-  if (leaving !== undefined) return leaving;
-  if (!desired.takesNewDevices) return rest;
+  // What cannot leave for lack of room may find it on a device that comes.
+  if (leaving !== undefined && leaving.kind !== 'blocked') return leaving;
+  if (!desired.takesNewDevices) return leaving ?? rest;
   const obstacle = planDevicesFirst(desired, node, choice);
-  if (obstacle !== undefined) return obstacle;
-  if (choice.chosen.length === 0) return rest;
+  if (obstacle !== undefined) return leaving ?? obstacle;
+  if (choice.chosen.length === 0) return leaving ?? rest;
   return next({
     kind: 'extend-vg',
     vg: vg.name,
@@ -191,7 +192,10 @@ function partitionsWithContent(
 
 function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): Decision | undefined {
   for (const pv of vg.pvs) {
-    if (!desired.release.some((path) => pathsOf(pv, node).includes(path))) continue;
+    const paths = pathsOf(pv, node);
+    // The same device by another name: it is wanted after all.
+    if (isWanted(desired.selector, paths)) continue;
+    if (!desired.release.some((path) => paths.includes(path))) continue;
     const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
@@ -200,6 +204,11 @@ function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): De
     return roomElsewhere(vg, pv) ?? next({ kind: 'evacuate-pv', ...target });
   }
   return undefined;
+}
+
+function isWanted(selector: DesiredVg['selector'], paths: readonly string[]): boolean {
+  if (selector.kind === 'any') return false;
+  return [...selector.required, ...selector.optional].some((path) => paths.includes(path));
 }
 
 function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {

@@ -1,0 +1,45 @@
+import { readFile, rm } from 'node:fs/promises';
+import { OperationError } from '../base/failures.ts';
+import { writeDurably } from '../host/durable-file.ts';
+import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
+import type { NodeFiles } from './volume-groups.ts';
+
+type Places = {
+  readonly lvmdFile: string;
+  readonly stateDirectory: string;
+  /** Lets what lvmd.yaml says be in force. */
+  readonly reread: () => Promise<void>;
+};
+
+/** lvmd.yaml, and what stands beside it in the state directory. */
+export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFiles {
+  return {
+    readLvmd: () => telling(lvmdFile, 'read', () => textIn(lvmdFile)),
+    writeLvmd: async (text) => {
+      await telling(lvmdFile, 'written', () =>
+        text === undefined ? rm(lvmdFile, { force: true }) : writeDurably(lvmdFile, text),
+      );
+      await reread();
+    },
+    readKnown: () => readKnownGroups(stateDirectory),
+    writeKnown: (known) => writeKnownGroups(stateDirectory, known),
+  };
+}
+
+async function textIn(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function telling<T>(path: string, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const message = `${path} cannot be ${what}: ${(cause as Error).message}`;
+    throw new OperationError('FileFailed', message, { cause });
+  }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Verdict } from '../api/lvm-cluster/admission.ts';
+import type { Stores } from './duty.ts';
+import { judgePaths, judgesOf } from './judges.ts';
+import type { LvmsKinds } from './lvm-clusters-kinds.ts';
+
+const namespace = 'quarry-system';
+const named = (name: string) => ({ name, namespace, uid: name, resourceVersion: '1' });
+const classOf = (name: string) => ({ name, deviceSelector: { paths: [`/dev/${name}`] } });
+
+function clusterOf(name: string, ...classes: readonly string[]) {
+  const deviceClasses = classes.map(classOf);
+  return { metadata: named(name), spec: { storage: { deviceClasses } } };
+}
+
+const claim = {
+  metadata: { ...named('data'), namespace: 'default' },
+  spec: { storageClassName: 'lvms-vg1' },
+};
+
+type Given = {
+  readonly clusters?: readonly object[];
+  readonly claims?: readonly object[];
+  readonly isKnown?: boolean;
+};
+
+function judged(
+  path: string,
+  question: { readonly operation: string; readonly object?: object; readonly oldObject?: object },
+  { clusters = [], claims = [], isKnown = true }: Given = {},
+): Verdict {
+  const store = (objects: readonly object[] = []) => ({ values: () => objects, hasSynced: true });
+  const kind = (objects: readonly object[] = []) => ({ values: () => objects, isKnown });
+  const judges = judgesOf({
+    stores: {
+      ...{ claims: store(claims), volumes: store(), logicalVolumes: store(), nodes: store() },
+    } as unknown as Stores,
+    kinds: { clusters: kind(clusters), groups: kind(), reports: kind() } as unknown as LvmsKinds,
+    ...{ namespace, driver: 'topolvm.io', isMicroShift: () => false },
+  });
+  const judge = judges.get(path);
+  assert.ok(judge !== undefined);
+  return judge({ uid: 'q', ...question }) as Verdict;
+}
+
+test('nobody is judged by half of what there is', () => {
+  const question = { operation: 'CREATE', object: clusterOf('mine', 'vg1') };
+  const { isAllowed, message } = judged(judgePaths.cluster, question, { isKnown: false });
+  assert.ok(!isAllowed);
+  assert.match(message, /clusters, groups, reports have not been read yet: try again/);
+});
+
+test('one LVMCluster is taken, and a second one is not', () => {
+  const question = { operation: 'CREATE', object: clusterOf('mine', 'vg1') };
+  assert.deepEqual(judged(judgePaths.cluster, question).message, '');
+  const { message } = judged(judgePaths.cluster, question, { clusters: [clusterOf('old', 'vg0')] });
+  assert.match(message, /change old instead: there can be one LVMCluster only/);
+});
+
+test('what holds volumes stays, with its classes and their groups', () => {
+  const mine = clusterOf('mine', 'vg1', 'vg2');
+  const given = { clusters: [mine], claims: [claim] };
+  const going = judged(judgePaths.cluster, { operation: 'DELETE', oldObject: mine }, given);
+  assert.match(going.message, /mine cannot be deleted: it holds claim default\/data/);
+  const smaller = { operation: 'UPDATE', object: clusterOf('mine', 'vg2'), oldObject: mine };
+  assert.match(judged(judgePaths.cluster, smaller, given).message, /claim default\/data/);
+  const group = { operation: 'DELETE', oldObject: { metadata: named('vg1'), spec: {} } };
+  const alone = judged(judgePaths.group, group, given);
+  assert.match(alone.message, /take the device class vg1 out of the LVMCluster instead/);
+  const left = { metadata: { ...mine.metadata, deletionTimestamp: 'now' }, spec: mine.spec };
+  assert.ok(judged(judgePaths.group, group, { clusters: [left] }).isAllowed);
+});
+
+test('what is left out is filled in, when it is made', () => {
+  const spec = { storage: { deviceClasses: [{ name: 'vg1' }] } };
+  const question = { operation: 'CREATE', object: { metadata: named('mine'), spec } };
+  const { isAllowed, patch } = judged(judgePaths.fillIn, question, { isKnown: false });
+  assert.ok(isAllowed);
+  assert.ok(patch.length > 0, JSON.stringify(patch));
+});

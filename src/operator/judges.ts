@@ -1,0 +1,100 @@
+import {
+  fillInCluster,
+  judgeCluster,
+  judgeVolumeGroup,
+  type Verdict,
+} from '../api/lvm-cluster/admission.ts';
+import { classesOf } from '../api/lvm-cluster/check.ts';
+import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
+import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
+import { heldBy } from '../core/lvm-cluster/gate.ts';
+import type { Stores } from './duty.ts';
+import type { LvmsKinds } from './lvm-clusters-kinds.ts';
+import { unsynced } from './stores.ts';
+import type { Judge, Question } from './webhook.ts';
+
+export type JudgesParts = {
+  readonly stores: Stores;
+  readonly kinds: LvmsKinds;
+  /** Where the operator is, and where alone it looks. */
+  readonly namespace: string;
+  readonly driver: string;
+  readonly isMicroShift: () => boolean;
+};
+
+/** LVMS' paths: what is registered there is answered here. */
+export const judgePaths = {
+  fillIn: '/mutate-lvm-topolvm-io-v1alpha1-lvmcluster',
+  cluster: '/validate-lvm-topolvm-io-v1alpha1-lvmcluster',
+  group: '/validate-lvm-topolvm-io-v1alpha1-lvmvolumegroup',
+} as const;
+
+export function judgesOf(parts: JudgesParts): ReadonlyMap<string, Judge> {
+  const { kinds, isMicroShift } = parts;
+  const known =
+    (judge: Judge): Judge =>
+    (question) => {
+      const missing = missingFor(parts);
+      return missing.length === 0 ? judge(question) : notYet(missing);
+    };
+  return new Map<string, Judge>([
+    [
+      judgePaths.fillIn,
+      (one) => fillInCluster(about<LvmCluster>(one), { isMicroShift: isMicroShift() }),
+    ],
+    [
+      judgePaths.cluster,
+      known((question) => {
+        const request = about<LvmCluster>(question);
+        return judgeCluster(request, viewFor(request.object ?? request.oldObject, parts));
+      }),
+    ],
+    [
+      judgePaths.group,
+      known((question) => judgeVolumeGroup(about<LvmVolumeGroup>(question), wantedIn(kinds))),
+    ],
+  ]);
+}
+
+function about<T>({ operation, object, oldObject }: Question) {
+  return { operation, object: object as T | null, oldObject: oldObject as T | null };
+}
+
+function viewFor(cluster: LvmCluster | null | undefined, parts: JudgesParts) {
+  const { stores, kinds, namespace, driver, isMicroShift } = parts;
+  const volumes = {
+    driver,
+    claims: [...stores.claims.values()],
+    volumes: [...stores.volumes.values()],
+    logicalVolumes: [...stores.logicalVolumes.values()],
+  };
+  return {
+    ...{ namespace, isMicroShift: isMicroShift() },
+    others: [...kinds.clusters.values()]
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name !== cluster?.metadata.name),
+    nodes: [...stores.nodes.values()],
+    reports: [...kinds.reports.values()],
+    inTheWay: (classes: readonly string[]) => [
+      ...new Set(classes.flatMap((name) => heldBy(name, volumes))),
+    ],
+  };
+}
+
+/** Of clusters that stay. */
+function wantedIn({ clusters }: LvmsKinds): readonly string[] {
+  return [...clusters.values()]
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .flatMap((cluster) => classesOf(cluster).map(({ name }) => name));
+}
+
+/** Nobody is judged by half of what there is. */
+function missingFor({ stores, kinds }: JudgesParts): readonly string[] {
+  const watched = Object.entries(kinds).flatMap(([name, { isKnown }]) => (isKnown ? [] : [name]));
+  return [...unsynced(stores), ...watched];
+}
+
+function notYet(missing: readonly string[]): Verdict {
+  const message = `${missing.join(', ')} have not been read yet: try again in a moment`;
+  return { isAllowed: false, message, warnings: [], patch: [] };
+}
