@@ -218,7 +218,17 @@ export function crdsPage(): string {
     '',
     'From Kubernetes 1.31 on `kubectl get logicalvolumes --field-selector spec.nodeName=NODE` shows those of one node.',
     '',
+    "The three kinds below are LVMS', in `lvm.topolvm.io/v1alpha1` and in the namespace of the operator: see",
+    '[volume groups from bare disks](../guides/lvm-cluster.md).',
+    '',
+    ...['lvmCluster', 'lvmVolumeGroup', 'lvmVolumeGroupNodeStatus'].flatMap(sectionOf),
   ].join('\n');
+}
+
+function sectionOf(name: string): readonly string[] {
+  const { kind = '', description = '' } = described[name] ?? {};
+  const head = ['| field | type | meaning |', '|---|---|---|'];
+  return [`## ${kind}`, '', description, '', ...head, ...fieldsOf(name), ''];
 }
 
 function fieldsOf(name: string): readonly string[] {

@@ -1,5 +1,6 @@
 import { dump } from 'js-yaml';
 import { groups, logicalVolumeCrd, selectableFieldsMinor } from '../api/crds/logical-volume.ts';
+import { lvmsCrds } from '../api/crds/lvms.ts';
 import { show } from '../base/show.ts';
 import { UsageError } from './context.ts';
 
@@ -19,5 +20,7 @@ export function crds({ legacy, kubernetes }: Flags): string {
     group: legacy ? groups.legacy : groups.current,
     hasSelectableFields: Number(minor) >= selectableFieldsMinor,
   });
-  return dump(crd, { lineWidth: 100, noRefs: true }).trimEnd();
+  const all = [crd, ...(legacy ? [] : lvmsCrds)];
+  const texts = all.map((one) => dump(one, { lineWidth: 100, noRefs: true }));
+  return texts.join('---\n').trimEnd();
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { load } from 'js-yaml';
+import { loadAll } from 'js-yaml';
 import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import { runCli } from '../../src/cli/cli.ts';
 
@@ -113,6 +113,12 @@ test('quarry crds prints a definition in either group, with a status of its own'
   assert.equal(legacy.spec.group, 'topolvm.cybozu.com');
   assert.deepEqual(versionOf(legacy), versionOf(current));
   assert.deepEqual(versionOf(current).subresources, { status: {} });
+  const names = async (...words: readonly string[]) =>
+    (await allPrinted(['crds', ...words])).map(({ metadata }) => metadata.name);
+  assert.deepEqual(await names('--legacy'), ['logicalvolumes.topolvm.cybozu.com']);
+  const lvms = ['lvmclusters', 'lvmvolumegroups', 'lvmvolumegroupnodestatuses'];
+  const expected = ['logicalvolumes.topolvm.io', ...lvms.map((one) => `${one}.lvm.topolvm.io`)];
+  assert.deepEqual(await names(), expected);
 });
 
 test('servers before 1.30 are not sent a field that kubectl would refuse', async () => {
@@ -145,10 +151,17 @@ function allOf(part: Schema, path: string): readonly (readonly [string, Schema])
   return [[path, part], ...inner.flatMap(([name, one]) => allOf(one, `${path}.${name}`))];
 }
 
+/** The first that is printed. */
 async function printed(words: readonly string[]): Promise<Crd> {
+  const [first] = await allPrinted(words);
+  assert.ok(first !== undefined);
+  return first;
+}
+
+async function allPrinted(words: readonly string[]): Promise<readonly Crd[]> {
   const { code, text } = await run(words);
   assert.equal(code, 0);
-  return load(text) as Crd;
+  return loadAll(text) as readonly Crd[];
 }
 
 async function run(words: readonly string[]) {
