@@ -1,3 +1,4 @@
+import { groups as groupNames } from '../api/crds/logical-volume.ts';
 import { CapacityJanitor } from './capacity.ts';
 import { Certificates, type RegistrationStores } from './certificates.ts';
 import type { Cluster, Duty } from './duty.ts';
@@ -67,7 +68,10 @@ function snapshotDuties(cluster: Cluster, { common, lvms }: DutyMeans): readonly
     { run: (signal) => runKinds(watches, signal) },
     snapshotter(cluster, kinds),
     groupSnapshotter(cluster, groups),
-    new LvmClusters({ cluster, kinds: lvms, snapshotClasses: kinds.classes }),
+    // LVMS has never had the group that TopoLVM had before.
+    ...(cluster.names.domain === groupNames.current
+      ? [new LvmClusters({ cluster, kinds: lvms, snapshotClasses: kinds.classes })]
+      : []),
     ...(common === undefined ? [] : [snapshotController({ ...common, cluster, kinds })]),
   ];
 }

@@ -25,6 +25,8 @@ export type Plane = {
   /** For programs in its network, which need no way to it. */
   readonly inside: {
     readonly kubeconfig: string;
+    /** Where the API server finds what runs there. */
+    readonly address: string;
     enter(argv: readonly string[]): readonly string[];
   };
   readonly ca: string;
@@ -97,6 +99,7 @@ async function bringUp(
     kubeconfig: (port) => kubeconfig.replace('PORT', String(port)),
     ports: { steady: steady.port, shaky: shaky.port },
     inside: {
+      address: hostIp,
       kubeconfig: kubeconfig.replace('127.0.0.1:PORT', `${hostIp}:${network.apiPort}`),
       enter: (argv) => namespace.enter(argv),
     },
