@@ -1,7 +1,14 @@
 import { dump } from 'js-yaml';
 import { groups } from '../src/api/crds/logical-volume.ts';
 import { manifests } from './manifests-objects.ts';
-import { defaultResources, lvmdOnHost, type Release, type Settings } from './manifests-settings.ts';
+import {
+  defaultResources,
+  lvmdOnHost,
+  lvmsFlags,
+  type Release,
+  type Settings,
+  webhookFlags,
+} from './manifests-settings.ts';
 
 /**
  * The same objects with words of Helm's templates in the place of settings. A word that stands for
@@ -15,19 +22,22 @@ const settings: Settings = {
     '{{ .Values.image.repository }}:{{ .Values.image.tag }}{{ with .Values.image.digest }}@{{ . }}{{ end }}',
   kubeletRoot: '{{ .Values.kubeletRoot }}',
   lvmdVolume: { MARK_LVMD: null },
+  ...{ lvmsFlags: ['MARK_LVMS'], webhookFlags: ['MARK_WEBHOOK'] },
   flags: ['MARK_FLAGS'],
-  agentFlags: ['MARK_EXTENDER', 'MARK_LVMS'],
+  agentFlags: ['MARK_EXTENDER'],
   resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
 };
 
 const folder = 'charts/quarry';
+
+/** Who writes lvmd.yaml for all nodes makes its groups. */
+const hasLvms = '.Values.lvmClusters (not .Values.useLegacy) (not .Values.lvmd.config)';
 
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
   const { crds, driver, operator, agent, all, ...more } = manifests(settings);
   const { policy, snapshots, network, monitoring, extender } = more;
   const { lvmsCrds, webhook, webhookOfAll } = more;
   const isSingle = '.Values.singleNode';
-  const hasLvms = '.Values.lvmClusters (not .Values.useLegacy)';
   const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
   return {
     [`${folder}/Chart.yaml`]: yamlText(chartOf(release)),
@@ -109,11 +119,8 @@ const lvmdConfigMap = {
 const blocks: Readonly<Record<string, readonly string[]>> = {
   MARK_FLAGS: ['{{- if .Values.snapshotController }}', '- --snapshot-controller', '{{- end }}'],
   MARK_EXTENDER: ['{{- if .Values.schedulerExtender }}', '- --scheduler-extender', '{{- end }}'],
-  MARK_LVMS: [
-    '{{- if and .Values.lvmClusters (not .Values.useLegacy) (not .Values.lvmd.config) }}',
-    '- --lvm-clusters',
-    '{{- end }}',
-  ],
+  MARK_LVMS: ifLvms(lvmsFlags),
+  MARK_WEBHOOK: ifLvms(webhookFlags),
   MARK_LVMD: [
     '{{- if .Values.lvmd.config }}',
     'configMap:',
@@ -129,6 +136,10 @@ const blocks: Readonly<Record<string, readonly string[]>> = {
     '{{- end }}',
   ],
 };
+
+function ifLvms(flags: readonly string[]): readonly string[] {
+  return [`{{- if and ${hasLvms} }}`, ...flags.map((flag) => `- ${flag}`), '{{- end }}'];
+}
 
 const values: Readonly<Record<string, string>> = {
   MARK_operator: '.Values.operator.resources',
@@ -156,7 +167,8 @@ function template(objects: readonly object[]): string {
 
 function withoutMarks(line: string): readonly string[] {
   const block =
-    /^( *)(MARK_[A-Z]+): null$/.exec(line) ?? /^( *)- (MARK_(?:FLAGS|EXTENDER|LVMS))$/.exec(line);
+    /^( *)(MARK_[A-Z]+): null$/.exec(line) ??
+    /^( *)- (MARK_(?:FLAGS|EXTENDER|LVMS|WEBHOOK))$/.exec(line);
   const [, lead = '', mark = ''] = block ?? [];
   const made = blocks[mark];
   if (made !== undefined) return made.map((one) => `${lead}${one}`);
@@ -202,9 +214,9 @@ singleNode: false
 # The definitions of our kinds. They are kept when the chart is uninstalled.
 crds: true
 
-# Volume groups made of bare disks, as an LVMCluster asks for them. Not with lvmd.config: then you
-# write what the nodes have.
-lvmClusters: true
+# Volume groups made of bare disks, as an LVMCluster asks for them: young, try it on disks that you
+# can lose. Not with lvmd.config: then you write what the nodes have.
+lvmClusters: false
 
 # Kubelet's own directory on the nodes.
 kubeletRoot: /var/lib/kubelet

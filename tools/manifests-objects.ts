@@ -29,8 +29,8 @@ export function defaultSettings({ image }: Release): Settings {
     image: `${repository}:${tag}${digest === '' ? '' : `@${digest}`}`,
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
-    flags: [],
-    agentFlags: ['--lvm-clusters'],
+    ...{ lvmsFlags: [], webhookFlags: [], flags: [] },
+    agentFlags: [],
     resources: defaultResources,
   };
 }

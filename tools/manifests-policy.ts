@@ -113,7 +113,8 @@ function refusal(what: string): string {
 /** Its finalizer and the note of its wipes: others see no difference. */
 const onlyOwnMarks = [
   "request.operation == 'UPDATE'",
-  'object.spec == oldObject.spec',
+  'has(object.spec) == has(oldObject.spec)',
+  '(!has(object.spec) || object.spec == oldObject.spec)',
   `${metaOf('object', 'ownerReferences', '[]')} == ${metaOf('oldObject', 'ownerReferences', '[]')}`,
   `${othersOf('object')} == ${othersOf('oldObject')}`,
   ...[notesIn('object', 'oldObject'), notesIn('oldObject', 'object')],

@@ -10,6 +10,10 @@ export type Settings = {
   readonly kubeletRoot: string;
   /** Where `lvmd.yaml` comes from. */
   readonly lvmdVolume: object;
+  /** Of both, for LVMClusters. */
+  readonly lvmsFlags: readonly string[];
+  /** Of the operator, for API servers that ask about them. */
+  readonly webhookFlags: readonly string[];
   /** Of the operator, beside those that it always has. */
   readonly flags: readonly string[];
   /** Of the agents. */
@@ -65,6 +69,9 @@ export const extenderPort = 9251;
 
 /** Where API servers ask about LVMClusters. */
 export const webhookPort = 9443;
+
+export const lvmsFlags = ['--lvm-clusters'] as const;
+export const webhookFlags = [`--webhook-address=:${webhookPort}`] as const;
 
 /** Metrics and probes. */
 export const diagnosticsPort = 8080;

@@ -16,6 +16,7 @@ const program = ['/usr/bin/quarry'] as const;
 /** Two replicas: one leads, the other takes over within seconds. Neither needs any rights on a node. */
 export function operatorDeployment(settings: Settings): Manifest {
   const labels = labelsOf('operator');
+  const { lvmsFlags, webhookFlags } = settings;
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -44,7 +45,7 @@ export function operatorDeployment(settings: Settings): Manifest {
               name: 'manager',
               image: settings.image,
               command: program,
-              args: ['operator', `--webhook-address=:${webhookPort}`, ...settings.flags],
+              args: ['operator', ...lvmsFlags, ...webhookFlags, ...settings.flags],
               env: environment(settings),
               ports: [
                 { name: 'metrics', containerPort: diagnosticsPort },
@@ -156,20 +157,21 @@ function agentVolumes({ kubeletRoot, domain, lvmdVolume }: Settings) {
 }
 
 function agentArguments(settings: Settings): readonly string[] {
-  const { kubeletRoot, domain, agentFlags } = settings;
+  const { kubeletRoot, domain, lvmsFlags, agentFlags } = settings;
   return [
     'agent',
     '--nsenter',
     `--kubelet-root=${kubeletRoot}`,
     `--host-socket=${kubeletRoot}/plugins/${domain}/node/csi-topolvm.sock`,
     `--daemonset=${names.agent}`,
+    ...lvmsFlags,
     ...agentFlags,
   ];
 }
 
 function allArguments(settings: Settings): readonly string[] {
   const [, ...flags] = agentArguments(settings);
-  return ['all', ...flags, `--webhook-address=:${webhookPort}`, ...settings.flags];
+  return ['all', ...flags, ...settings.webhookFlags, ...settings.flags];
 }
 
 function environment({ useLegacy }: Settings) {

@@ -27,14 +27,13 @@ export function readRelease(file = join(root, releaseFile)): Release {
 export function manifestFiles(release: Release): Readonly<Record<string, string>> {
   const settings = defaultSettings(release);
   const made = manifests(settings);
-  const legacy = manifests({
-    ...{ ...settings, domain: groups.legacy, useLegacy: 'true', agentFlags: [] },
-  });
+  const legacy = manifests({ ...settings, domain: groups.legacy, useLegacy: 'true' });
   const old = { group: groups.current, hasSelectableFields: false };
   return {
-    'deploy/crds.yaml': yamlOf([...made.crds, ...made.lvmsCrds]),
-    'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old), ...made.lvmsCrds]),
-    'deploy/quarry.yaml': yamlOf([...separate(made), ...made.webhook]),
+    'deploy/crds.yaml': yamlOf(made.crds),
+    'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old)]),
+    'deploy/lvm-clusters.yaml': yamlOf([...made.lvmsCrds, ...made.webhook]),
+    'deploy/quarry.yaml': yamlOf(separate(made)),
     'deploy/quarry-all.yaml': yamlOf(together(made)),
     'deploy/node-policy.yaml': yamlOf(made.policy),
     'deploy/snapshot-controller.yaml': yamlOf(made.snapshots),
@@ -57,9 +56,8 @@ function separate({ namespace, driver, operator, agent, network }: Made): readon
   return [...namespace, ...driver, ...operator, ...agent, ...network];
 }
 
-function together(made: Made): readonly Manifest[] {
-  const { namespace, driver, all, network, webhookOfAll } = made;
-  return [...namespace, ...driver, ...all, ...network.slice(1), ...webhookOfAll];
+function together({ namespace, driver, all, network }: Made): readonly Manifest[] {
+  return [...namespace, ...driver, ...all, ...network.slice(1)];
 }
 
 const note = '# Made by `make manifests`; do not edit.\n';

@@ -64,6 +64,7 @@ export class ClusterWork {
   readonly #work: LogicalVolumes;
   readonly #node: NodeReport;
   readonly #capacity: CapacityReport;
+  #groups: VolumeGroups | undefined;
 
   constructor(parts: ClusterWorkParts) {
     this.#parts = parts;
@@ -117,6 +118,7 @@ export class ClusterWork {
 
   /** Device classes came or went. */
   reconfigured(): void {
+    this.#groups?.changed();
     this.#work.lookAgain();
     this.#roomChanged();
   }
@@ -163,7 +165,13 @@ export class ClusterWork {
     };
     const groups = new VolumeGroups({
       ...{ ...stores, files, nodes: this.#nodes, client, node, engine, clock, chance, log },
+      inForce: () =>
+        this.#parts
+          .classes()
+          .filter(({ refusal }) => refusal === undefined)
+          .map(({ name }) => name),
     });
+    this.#groups = groups;
     return [...Object.values(stores), groups];
   }
 

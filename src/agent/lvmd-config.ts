@@ -8,6 +8,7 @@ import {
   type Configuration,
   type ConfigurationView,
   decideConfiguration,
+  type LastGood,
   type RefusedClass,
 } from '../core/configuration.ts';
 import type { DeviceClass } from '../core/device-class.ts';
@@ -44,12 +45,17 @@ type Parts = {
   readonly look: (age: 'newest' | 'fresh') => Promise<Looked>;
 };
 
-type Looked = { readonly host: ObservedHost; readonly mounts: readonly ObservedMount[] };
+type Looked = {
+  readonly host: ObservedHost;
+  readonly mounts: readonly ObservedMount[];
+  /** Groups that were made here as an LVMCluster asks. */
+  readonly made?: ReadonlySet<string>;
+};
 
 type Where = {
   readonly lvmdFile: string;
   readonly stateDirectory: string;
-  /** A file without classes, or none at all, says that nothing is served. */
+  /** Classes come from LVMClusters: there may be none yet. */
   readonly mayBeEmpty?: boolean;
 };
 
@@ -60,7 +66,9 @@ export async function loadConfiguration(where: Where, log: Log): Promise<LoadedC
     log({ level: 'warn', message: error.message });
     return undefined;
   });
-  const reading = await readConfiguration(file, { mayBeEmpty });
+  const last = stored === undefined ? undefined : lastGoodOf(stored);
+  const mayBeMissing = mayBeEmpty && !hasClasses(last);
+  const reading = await readConfiguration(file, { mayBeEmpty, mayBeMissing });
   return { file, stateDirectory, mayBeEmpty, reading, stored };
 }
 
@@ -86,6 +94,7 @@ export class LvmdConfiguration {
   #reading: Reading;
   #stored: StoredConfiguration | undefined;
   #current: Configuration | undefined;
+  #made: ReadonlySet<string> = new Set();
   #told = '';
   #state: Pick<ConfigurationState, 'state' | 'sinceMs'>;
   #turn: Promise<void> = Promise.resolve();
@@ -180,9 +189,10 @@ export class LvmdConfiguration {
   /** The file may have changed. */
   reread(): Promise<void> {
     return this.#inTurn(async () => {
-      const reading = await readConfiguration(this.#file, {
-        ...{ known: this.#reading, mayBeEmpty: this.#mayBeEmpty },
-      });
+      const mayBeEmpty = this.#mayBeEmpty;
+      const mayBeMissing = mayBeEmpty && !hasClasses(this.#current ?? this.#last());
+      const known = this.#reading;
+      const reading = await readConfiguration(this.#file, { known, mayBeEmpty, mayBeMissing });
       const isKnown = reading === this.#reading || show(reading) === show(this.#reading);
       if (isKnown) return;
       this.#reading = reading;
@@ -193,7 +203,8 @@ export class LvmdConfiguration {
 
   /** Groups and pools come and go, and the last volume of a retired class may be gone. */
   reconsider(host: ObservedHost): Promise<void> {
-    const seen = decideConfiguration({ ...this.#view(), host, mounts: [] });
+    const made = this.#made;
+    const seen = decideConfiguration({ ...this.#view(), host, mounts: [], made });
     const isSettled = this.#current !== undefined;
     if (!isSettled || sameAs(seen, this.#current)) return Promise.resolve();
     return this.#inTurn(() => this.#decide('newest'));
@@ -210,7 +221,9 @@ export class LvmdConfiguration {
   }
 
   async #decide(age: 'newest' | 'fresh'): Promise<void> {
-    const decision = decideConfiguration({ ...this.#view(), ...(await this.#parts.look(age)) });
+    const looked = await this.#parts.look(age);
+    this.#made = looked.made ?? new Set();
+    const decision = decideConfiguration({ ...this.#view(), ...looked });
     if (decision.kind === 'refuse') throw this.#refusal(decision.problems.map(showFinding));
     const before = this.#current;
     if (sameAs(decision, before)) return;
@@ -291,6 +304,10 @@ export class LvmdConfiguration {
   }
 }
 
+function hasClasses(last: LastGood | undefined): boolean {
+  return last !== undefined && last.spec.deviceClasses.length + last.retired.length > 0;
+}
+
 const inForceInstead = {
   'last-good': 'the last good configuration stays',
   'sound-part': 'the classes without a fault are',
@@ -302,11 +319,17 @@ function sameAs(decision: object, current: Configuration | undefined): boolean {
   );
 }
 
+type ReadOptions = {
+  readonly known?: Reading;
+  /** It may say that there is no class. */
+  readonly mayBeEmpty: boolean;
+  /** There was no class before, and nothing to be lost. */
+  readonly mayBeMissing: boolean;
+};
+
 /** A file that is not there is one more thing that can be wrong with it. */
-async function readConfiguration(
-  file: string,
-  { known, mayBeEmpty }: { readonly known?: Reading; readonly mayBeEmpty: boolean },
-): Promise<Reading> {
+async function readConfiguration(file: string, options: ReadOptions): Promise<Reading> {
+  const { known, mayBeEmpty, mayBeMissing } = options;
   try {
     const text = await readBounded(file);
     if (text === known?.text) return known;
@@ -314,8 +337,9 @@ async function readConfiguration(
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ENOENT';
-    if (isMissing && mayBeEmpty) {
-      return { text: '', decoded: decodeLvmdFile({ file, text: '', mayBeEmpty }) };
+    if (isMissing && mayBeMissing) {
+      const text = 'device-classes: []';
+      return { text: undefined, decoded: decodeLvmdFile({ file, text, mayBeEmpty: true }) };
     }
     const value = isMissing ? 'missing' : `unreadable (${code || message})`;
     const remedy = isMissing ? 'write it, or name another with --config' : 'make it readable';

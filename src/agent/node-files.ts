@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { OperationError } from '../base/failures.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
@@ -15,10 +15,12 @@ type Places = {
 export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFiles {
   return {
     readLvmd: () => telling(lvmdFile, 'read', () => textIn(lvmdFile)),
-    writeLvmd: async (text) => {
-      await telling(lvmdFile, 'written', () =>
-        text === undefined ? rm(lvmdFile, { force: true }) : writeDurably(lvmdFile, text),
-      );
+    writeLvmd: async (text, before) => {
+      await telling(lvmdFile, 'written', async () => {
+        if ((await textIn(lvmdFile)) !== before)
+          throw new Error('somebody else has just written it');
+        await writeDurably(await realpath(lvmdFile).catch(() => lvmdFile), text, 0o644);
+      });
       await reread();
     },
     readKnown: () => readKnownGroups(stateDirectory),

@@ -24,6 +24,7 @@ import type { Clock, Host, TraceEvent } from '../engine/ports.ts';
 import { Publisher } from '../engine/publisher.ts';
 import { realClock } from '../host/clock.ts';
 import { realHost } from '../host/host.ts';
+import { readKnownGroups } from '../host/known-groups.ts';
 import { withToldStrays } from '../host/strays.ts';
 import { Diagnostics } from '../process/diagnostics.ts';
 import type { Family } from '../process/registry.ts';
@@ -309,7 +310,13 @@ export class Standalone {
     const { model } = this.engine;
     const known = age === 'newest' ? model.newest : undefined;
     const { host } = known ?? (await this.engine.observe());
-    return { host, mounts: await this.#publisher.nodeMounts() };
+    const made = await this.#made();
+    return { host, mounts: await this.#publisher.nodeMounts(), made };
+  }
+
+  async #made(): Promise<ReadonlySet<string>> {
+    const { mayBeEmpty = false, stateDirectory } = this.#parts.options;
+    return new Set(mayBeEmpty ? (await readKnownGroups(stateDirectory)).keys() : []);
   }
 
   logCall(event: CallEvent): void {

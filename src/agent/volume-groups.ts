@@ -1,4 +1,6 @@
 import { lvmdTextFor } from '../api/lvm-cluster/lvmd-text.ts';
+import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
+import { showFinding } from '../api/lvmd-file/findings.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
@@ -34,8 +36,11 @@ import type { Log } from './log.ts';
 export type NodeFiles = {
   /** Undefined where there is none. */
   readLvmd(): Promise<string | undefined>;
-  /** Undefined takes it away. What it says is in force when this is done. */
-  writeLvmd(text: string | undefined): Promise<void>;
+  /**
+   * Instead of what stood there when it was read; refused when that is another text by now. What
+   * it says is in force when this is done, if it can be.
+   */
+  writeLvmd(text: string, before: string | undefined): Promise<void>;
   readKnown(): Promise<ReadonlyMap<string, string>>;
   writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
 };
@@ -49,6 +54,8 @@ export type VolumeGroupsParts = {
   readonly node: string;
   readonly engine: Engine;
   readonly files: NodeFiles;
+  /** Device classes in which volumes can be made now. */
+  readonly inForce: () => readonly string[];
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
@@ -106,11 +113,14 @@ export class VolumeGroups {
     const tolerations = cluster?.spec?.tolerations ?? [];
     const seen = { node, report, known: this.#known, present };
     const wish = wishFor({ ...seen, groups: [...groups.values()], tolerations });
-    for (const group of wish.unmarked) await this.#mark(group, signal);
-    const troubles = await this.#make(wish);
-    await this.#serve(wish);
-    for (const group of wish.leaving) troubles.push(...(await this.#take(group, seen, signal)));
-    const told = await this.#told(wish);
+    const troubles = await this.#markAll(wish, signal);
+    troubles.push(...(await this.#make(wish)));
+    const unserved = await this.#serve(wish);
+    if (unserved !== undefined) troubles.push(unserved);
+    // What is still served cannot be taken away.
+    const leaving = unserved === undefined ? wish.leaving : [];
+    for (const group of leaving) troubles.push(...(await this.#take(group, seen, signal)));
+    const told = withServing(await this.#told(wish), this.#parts.inForce(), unserved);
     await this.#noteWipes(wish, told, signal);
     if (report !== undefined) await this.#tell(report, told, signal);
     const isSettled = troubles.length === 0 && told.every(({ status }) => status === 'Ready');
@@ -118,6 +128,20 @@ export class VolumeGroups {
     const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
     if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
     return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
+  }
+
+  async #markAll({ unmarked }: NodeWish, signal: AbortSignal): Promise<string[]> {
+    const troubles: string[] = [];
+    for (const group of unmarked) {
+      try {
+        await this.#mark(group, signal);
+      } catch (error) {
+        // One that cannot be marked keeps no other from being made.
+        if (!(error instanceof KubeError)) throw error;
+        troubles.push(`LVMVolumeGroup ${group.metadata.name}: ${error.message}`);
+      }
+    }
+    return troubles;
   }
 
   /** Before anything is made: whoever deletes the object then waits until it is gone here. */
@@ -165,7 +189,7 @@ export class VolumeGroups {
   }
 
   /** Classes whose groups were made here once; what is away today is still theirs. */
-  async #serve({ served, leaving }: NodeWish): Promise<void> {
+  async #serve({ served, leaving }: NodeWish): Promise<string | undefined> {
     const { files, log } = this.#parts;
     const known = this.#known ?? new Map<string, string>();
     const groups = served
@@ -173,17 +197,29 @@ export class VolumeGroups {
       .map(({ metadata, spec = {} }) => ({ name: metadata.name, spec }));
     // What is not asked for today may be tomorrow, and an administrator's words stand with it.
     const owned = leaving.map(({ metadata }) => metadata.name);
-    const before = await files.readLvmd();
-    const after = lvmdTextFor(before, groups, owned);
-    if (after.kind === 'unreadable') {
-      const message = `lvmd.yaml is left as it is, because it cannot be read: ${after.message}`;
-      log({ level: 'warn', message });
-      return;
+    try {
+      const before = await files.readLvmd();
+      const after = lvmdTextFor(before, groups, owned);
+      if (after.kind === 'unreadable') {
+        return `lvmd.yaml is left as it is, because it cannot be read: ${after.message}`;
+      }
+      const { text } = after;
+      if (text === undefined || text === before) return undefined;
+      const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text, mayBeEmpty: true });
+      if (decoded.kind === 'problems') {
+        const why = decoded.problems.map(showFinding).join('; ');
+        return `lvmd.yaml is left as it is, because with these classes it would be wrong: ${why}`;
+      }
+      await files.writeLvmd(text, before);
+      log({
+        level: 'info',
+        message: 'lvmd.yaml was written',
+        classes: groups.map((one) => one.name),
+      });
+      return undefined;
+    } catch (error) {
+      return troubleOf('lvmd.yaml', error);
     }
-    if (after.text === before) return;
-    await files.writeLvmd(after.text);
-    const classes = groups.map(({ name }) => name);
-    log({ level: 'info', message: 'lvmd.yaml was written', classes });
   }
 
   /** Nobody is given anything from it any more. It goes when it is empty, and only then. */
@@ -256,6 +292,20 @@ export class VolumeGroups {
     const patch = { type: 'json', operations } as const;
     reports.putOwn(await client.patch(lvmNodeStatusKind, report.metadata, patch, { signal }));
   }
+}
+
+/** A group is Ready when volumes can be made in it, and not before. */
+function withServing(
+  told: readonly LvmVolumeGroupStatus[],
+  inForce: readonly string[],
+  unserved: string | undefined,
+): readonly LvmVolumeGroupStatus[] {
+  return told.map((one) => {
+    if (one.status !== 'Ready' || inForce.includes(one.name ?? '')) return one;
+    const reason =
+      unserved ?? `lvmd.yaml does not give the device class ${one.name}, or is refused`;
+    return { ...one, status: 'Degraded', reason };
+  });
 }
 
 function troubleOf(what: string, error: unknown): string {

@@ -125,6 +125,7 @@ export class All {
     return startOperator(
       {
         ...{ names, namespace, version, host, csiSocket, isSnapshotController, webhook },
+        actsOnLvmClusters: options.agent.makesGroups ?? false,
         ...{ metricsAddress: '0', ...(leaseTimes === undefined ? {} : { leaseTimes }) },
       },
       log,

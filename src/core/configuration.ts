@@ -47,6 +47,8 @@ export type ConfigurationView = {
   readonly mounts: readonly ObservedMount[];
   /** Are sockets open? Then nothing that happens to the file may close them. */
   readonly isServing: boolean;
+  /** Groups that were made here as an LVMCluster asks: what they lack is being made, or lost. */
+  readonly made?: ReadonlySet<string>;
 };
 
 /**
@@ -135,7 +137,7 @@ function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Fin
   return placed.spec.deviceClasses.flatMap((spec, index) => {
     const places = placed.places[index];
     // It is told already that there is no name.
-    if (spec.volumeGroup === '') return [];
+    if (spec.volumeGroup === '' || view.made?.has(spec.volumeGroup) === true) return [];
     const isPool = findVg(host, spec.volumeGroup) !== undefined;
     const remedy = isPool ? poolRemedy(spec, host) : groupRemedy(spec, host);
     if (remedy === undefined || places === undefined) return [];

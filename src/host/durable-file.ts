@@ -2,16 +2,16 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Written beside and moved into place: a power cut leaves the old file or the new one. */
-export async function writeDurably(path: string, text: string): Promise<void> {
+export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true });
-  await writeThrough(`${path}.new`, text);
+  await writeThrough(`${path}.new`, text, mode);
   await rename(`${path}.new`, path);
   await syncDirectory(directory);
 }
 
-async function writeThrough(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
+async function writeThrough(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'w', mode);
   try {
     await file.writeFile(text);
     await file.sync();

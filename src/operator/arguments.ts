@@ -9,6 +9,7 @@ export const operatorUsage = `quarry operator: what is done once for a cluster
   --csi-socket PATH       where the CSI controller is served; '' for nowhere
                           (default /run/topolvm/csi-topolvm.sock)
   --metrics-address ADDR  metrics and probes over HTTP; 0 for none (default :8080)
+  --lvm-clusters          act on LVMClusters
   --webhook-address ADDR  where API servers ask about LVMClusters; 0 for nowhere (default 0)
   --snapshot-controller   be the snapshot-controller of the cluster, where there is no other
   --version               the version, and nothing else
@@ -37,6 +38,7 @@ export function operatorArguments(argv: readonly string[], variables: OperatorVa
       'driver-name': { type: 'string', default: domain },
       'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
       'metrics-address': { type: 'string', default: ':8080' },
+      'lvm-clusters': { type: 'boolean', default: false },
       'webhook-address': { type: 'string', default: '0' },
       'snapshot-controller': { type: 'boolean', default: false },
       version: { type: 'boolean', default: false },

@@ -18,8 +18,8 @@ export const registrationName = 'lvms.quarry.io';
 
 const key = 'certificate';
 
-/** How often it is looked whether one is old. */
-const againMs = 3_600_000;
+/** How often it is looked whether one is old, or a clock was put right. */
+const againMs = 300_000;
 
 /** By then every API server has read whom it shall believe. */
 const settleMs = 60_000;

@@ -41,7 +41,7 @@ async function serve(
       names: { domain: values.domain, driver: values['driver-name'] },
       ...{ namespace, host: values.host, version: environment.version },
       ...{ csiSocket: values['csi-socket'], metricsAddress: values['metrics-address'] },
-      webhook,
+      ...{ webhook, actsOnLvmClusters: values['lvm-clusters'] },
       isSnapshotController: values['snapshot-controller'],
     },
     log,

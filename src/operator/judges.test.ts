@@ -72,6 +72,19 @@ test('what holds volumes stays, with its classes and their groups', () => {
   assert.ok(judged(judgePaths.group, group, { clusters: [left] }).isAllowed);
 });
 
+test('what is not acted upon may go, whatever bears its names', () => {
+  const mine = { ...clusterOf('mine', 'vg1'), metadata: { ...named('mine'), uid: 'a' } };
+  const second = { ...clusterOf('second', 'vg1'), metadata: { ...named('second'), uid: 'b' } };
+  const given = { clusters: [mine, second], claims: [claim] };
+  const going = (oldObject: object) =>
+    judged(judgePaths.cluster, { operation: 'DELETE', oldObject }, given).isAllowed;
+  assert.deepEqual([going(mine), going(second)], [false, true]);
+  const metadata = { ...named('vg1'), namespace: 'elsewhere' };
+  assert.ok(going({ ...mine, metadata }));
+  const group = { operation: 'DELETE', oldObject: { metadata, spec: {} } };
+  assert.ok(judged(judgePaths.group, group, given).isAllowed);
+});
+
 test('what is left out is filled in, when it is made', () => {
   const spec = { storage: { deviceClasses: [{ name: 'vg1' }] } };
   const question = { operation: 'CREATE', object: { metadata: named('mine'), spec } };

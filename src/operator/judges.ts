@@ -1,4 +1,5 @@
 import {
+  type AdmissionRequest,
   fillInCluster,
   judgeCluster,
   judgeVolumeGroup,
@@ -8,6 +9,7 @@ import { classesOf } from '../api/lvm-cluster/check.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
+import { byAge } from '../core/lvm-cluster/objects.ts';
 import type { Stores } from './duty.ts';
 import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { unsynced } from './stores.ts';
@@ -46,12 +48,18 @@ export function judgesOf(parts: JudgesParts): ReadonlyMap<string, Judge> {
       judgePaths.cluster,
       known((question) => {
         const request = about<LvmCluster>(question);
+        if (isNobodys(request, parts)) return allowed;
         return judgeCluster(request, viewFor(request.object ?? request.oldObject, parts));
       }),
     ],
     [
       judgePaths.group,
-      known((question) => judgeVolumeGroup(about<LvmVolumeGroup>(question), wantedIn(kinds))),
+      known((question) => {
+        const request = about<LvmVolumeGroup>(question);
+        const isElsewhere = request.oldObject?.metadata.namespace !== parts.namespace;
+        if (question.operation === 'DELETE' && isElsewhere) return allowed;
+        return judgeVolumeGroup(request, wantedIn(kinds));
+      }),
     ],
   ]);
 }
@@ -81,12 +89,25 @@ function viewFor(cluster: LvmCluster | null | undefined, parts: JudgesParts) {
   };
 }
 
-/** Of clusters that stay. */
-function wantedIn({ clusters }: LvmsKinds): readonly string[] {
-  return [...clusters.values()]
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((cluster) => classesOf(cluster).map(({ name }) => name));
+/** One that is never acted upon may go at any time: no volume is its own. */
+function isNobodys(
+  { operation, oldObject }: AdmissionRequest<LvmCluster>,
+  { kinds, namespace }: JudgesParts,
+): boolean {
+  if (operation !== 'DELETE' || oldObject === undefined || oldObject === null) return false;
+  if (oldObject.metadata.namespace !== namespace) return true;
+  const [oldest] = [...kinds.clusters.values()].toSorted(byAge);
+  return oldest !== undefined && oldest.metadata.uid !== oldObject.metadata.uid;
 }
+
+/** Of the one that is acted upon, if it stays. */
+function wantedIn({ clusters }: LvmsKinds): readonly string[] {
+  const [oldest] = [...clusters.values()].toSorted(byAge);
+  if (oldest === undefined || oldest.metadata.deletionTimestamp !== undefined) return [];
+  return classesOf(oldest).map(({ name }) => name);
+}
+
+const allowed: Verdict = { isAllowed: true, message: '', warnings: [], patch: [] };
 
 /** Nobody is judged by half of what there is. */
 function missingFor({ stores, kinds }: JudgesParts): readonly string[] {

@@ -1,7 +1,7 @@
 import type { LvmCluster, LvmClusterStatus } from '../api/objects/lvm-cluster.ts';
 import { isSameJson } from '../api/same.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
-import { storageClassName } from '../core/lvm-cluster/objects.ts';
+import { byAge, storageClassName } from '../core/lvm-cluster/objects.ts';
 import {
   type ClusterPlan,
   type ClusterView,
@@ -229,10 +229,4 @@ delete this one`;
 /** It is told again with the next look, and keeps nobody else from anything. */
 function onlyKube(error: unknown): void {
   if (!(error instanceof KubeError)) throw error;
-}
-
-/** The oldest first, and of two that are of an age always the same one. */
-function byAge(one: LvmCluster, other: LvmCluster): number {
-  const age = ({ metadata }: LvmCluster) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`;
-  return age(one) < age(other) ? -1 : 1;
 }

@@ -1,4 +1,3 @@
-import { groups as groupNames } from '../api/crds/logical-volume.ts';
 import { CapacityJanitor } from './capacity.ts';
 import { Certificates, type RegistrationStores } from './certificates.ts';
 import type { Cluster, Duty } from './duty.ts';
@@ -26,6 +25,7 @@ export type CommonParts = Omit<SnapshotControllerParts, 'cluster' | 'kinds'>;
 export type DutyMeans = {
   readonly common: CommonParts | undefined;
   readonly lvms: LvmsKinds;
+  readonly actsOnLvmClusters: boolean;
   /** Missing where no webhook is served. */
   readonly registration: Registration | undefined;
 };
@@ -56,7 +56,10 @@ export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
 }
 
 /** A cluster may get the kinds of snapshots later, or lose them. */
-function snapshotDuties(cluster: Cluster, { common, lvms }: DutyMeans): readonly Duty[] {
+function snapshotDuties(
+  cluster: Cluster,
+  { common, lvms, actsOnLvmClusters }: DutyMeans,
+): readonly Duty[] {
   const { client, clock, chance, log } = cluster;
   const trouble = (error: Error, waitMs: number) =>
     log({ level: 'warn', message: error.message, waitMs });
@@ -68,8 +71,7 @@ function snapshotDuties(cluster: Cluster, { common, lvms }: DutyMeans): readonly
     { run: (signal) => runKinds(watches, signal) },
     snapshotter(cluster, kinds),
     groupSnapshotter(cluster, groups),
-    // LVMS has never had the group that TopoLVM had before.
-    ...(cluster.names.domain === groupNames.current
+    ...(actsOnLvmClusters
       ? [new LvmClusters({ cluster, kinds: lvms, snapshotClasses: kinds.classes })]
       : []),
     ...(common === undefined ? [] : [snapshotController({ ...common, cluster, kinds })]),

@@ -41,6 +41,7 @@ export type OperatorOptions = {
   readonly csiSocket: string;
   /** `:8080`, or `0` for none. */
   readonly metricsAddress: string;
+  readonly actsOnLvmClusters?: boolean;
   /** Where API servers ask before they take an object; undefined for nowhere. */
   readonly webhook?: Address | undefined;
   readonly version: string;
@@ -234,7 +235,8 @@ export class Operator {
       const cluster = this.#cluster(leadership);
       this.#orphans = new Orphans(cluster);
       const { kinds: lvms, registration } = this.#lvms;
-      const means = { common: this.#common(leadership), lvms, registration };
+      const { actsOnLvmClusters = false } = this.#parts.options;
+      const means = { common: this.#common(leadership), lvms, registration, actsOnLvmClusters };
       const all = [...duties(cluster, means), this.#orphans];
       const work = runDuties(all, over.signal).finally(stop);
       // It is awaited below; until then nobody else looks at it.

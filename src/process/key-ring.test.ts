@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { type KeyRing, keyRingIn, nextKeyRing, textsOf } from './key-ring.ts';
 
@@ -102,3 +106,31 @@ test('after years without anybody who looked, all of it is made anew', () => {
   assert.equal(next.authorities.length, 1);
   assert.ok(isBelieved(next, next.authorities, late.nowMs));
 });
+
+test('what a wrong clock has made is made again', () => {
+  const ring = nextKeyRing(undefined, at(2));
+  const next = nextKeyRing(ring, at(0, false));
+  assert.ok(next !== undefined);
+  assert.ok(isBelieved(next, next.authorities, at(0).nowMs));
+  assert.equal(nextKeyRing(next, at(0, false)), undefined);
+});
+
+test('keys that are not of our making are no ring', () => {
+  const { certificate, key } = foreignAuthority();
+  const texts = { ...textsOf(made()), 'ca.crt': certificate, 'ca.key': key };
+  assert.equal(keyRingIn(texts), undefined);
+  const garbage = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const bundle = `${textsOf(made())['ca.crt']}${garbage}`;
+  assert.equal(keyRingIn({ ...textsOf(made()), 'ca.crt': bundle }), undefined);
+});
+
+/** Made by `openssl req -x509 -newkey ed25519`. */
+function foreignAuthority(): { readonly certificate: string; readonly key: string } {
+  const directory = mkdtempSync(join(tmpdir(), 'quarry-'));
+  const [keyFile, file] = [join(directory, 'key'), join(directory, 'cert')];
+  const words = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-subj', '/CN=theirs'];
+  execFileSync('openssl', [...words, '-keyout', keyFile, '-out', file], { stdio: 'ignore' });
+  const made = { certificate: readFileSync(file, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+  rmSync(directory, { recursive: true });
+  return made;
+}

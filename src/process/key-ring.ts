@@ -63,11 +63,11 @@ export function nextKeyRing(ring: KeyRing | undefined, view: KeyRingView): KeyRi
   if (ring === undefined) return newKeyRing(view);
   const [newest, ...older] = ring.authorities;
   const served = new X509Certificate(ring.server.certificate);
-  const isOver =
-    !view.hosts.every((host) => served.checkHost(host) === host) || endOf(served) <= nowMs;
+  const hasHosts = view.hosts.every((host) => served.checkHost(host) === host);
+  const isOver = !hasHosts || !isValid(served, nowMs);
   if (isDue(newest, nowMs)) {
     const next = newAuthority(nowMs);
-    const kept = ring.authorities.filter((one) => endOf(new X509Certificate(one)) > nowMs);
+    const kept = ring.authorities.filter((one) => isValid(new X509Certificate(one), nowMs));
     const renewed = { ...ring, authorityKey: next.key };
     const authorities = [next.certificate, ...kept] as const;
     return isOver
@@ -107,15 +107,20 @@ function validFor(lengthMs: number, nowMs: number) {
   return { fromMs: nowMs - earlierMs, untilMs: nowMs + lengthMs };
 }
 
-/** With a third of its time left. */
+/** With a third of its time left; or not valid yet, because a clock was wrong when it was made. */
 function isDue(certificate: string, nowMs: number): boolean {
   const read = new X509Certificate(certificate);
-  const fromMs = read.validFromDate.getTime();
-  return nowMs >= fromMs + ((endOf(read) - fromMs) * 2) / 3;
+  const [fromMs, untilMs] = spanOf(read);
+  return !isValid(read, nowMs) || nowMs >= fromMs + ((untilMs - fromMs) * 2) / 3;
 }
 
-function endOf(certificate: X509Certificate): number {
-  return certificate.validToDate.getTime();
+function isValid(certificate: X509Certificate, nowMs: number): boolean {
+  const [fromMs, untilMs] = spanOf(certificate);
+  return fromMs <= nowMs && nowMs < untilMs;
+}
+
+function spanOf({ validFromDate, validToDate }: X509Certificate): readonly [number, number] {
+  return [validFromDate.getTime(), validToDate.getTime()];
 }
 
 function isSignedBy(certificate: X509Certificate, authority: string): boolean {
@@ -123,11 +128,17 @@ function isSignedBy(certificate: X509Certificate, authority: string): boolean {
   return certificate.verify(publicKey);
 }
 
+/** Somebody may have put something else there. */
 function isWhole({ authorities, authorityKey, server }: KeyRing): boolean {
   const served = new X509Certificate(server.certificate);
+  const [newest, ...older] = authorities.map((authority) => new X509Certificate(authority));
+  const key = createPrivateKey(authorityKey);
   return (
-    new X509Certificate(authorities[0]).checkPrivateKey(createPrivateKey(authorityKey)) &&
+    newest !== undefined &&
+    key.asymmetricKeyType === 'ec' &&
+    /^CN=.+$/m.test(newest.subject) &&
+    newest.checkPrivateKey(key) &&
     served.checkPrivateKey(createPrivateKey(server.key)) &&
-    authorities.some((authority) => isSignedBy(served, authority))
+    [newest, ...older].some(({ publicKey }) => served.verify(publicKey))
   );
 }

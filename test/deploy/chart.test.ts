@@ -3,28 +3,29 @@ import test from 'node:test';
 import { groups } from '../../src/api/crds/logical-volume.ts';
 import { readRelease } from '../../tools/manifests.ts';
 import { defaultSettings, manifests } from '../../tools/manifests-objects.ts';
-import type { Settings } from '../../tools/manifests-settings.ts';
+import { lvmsFlags, type Settings, webhookFlags } from '../../tools/manifests-settings.ts';
 import { defaultValues, type ReleaseFacts, renderTemplate, type Values } from './helm.ts';
 
 const facts: ReleaseFacts = { namespace: 'quarry-system', kubernetes: '1.34.1' };
 const bare = defaultSettings(readRelease());
 const plain = {
   ...bare,
+  ...{ lvmsFlags, webhookFlags },
   flags: ['--snapshot-controller'],
-  agentFlags: ['--scheduler-extender', '--lvm-clusters'],
+  agentFlags: ['--scheduler-extender'],
 };
 const everything = {
   ...defaultValues(),
   monitoring: true,
   snapshotController: true,
-  schedulerExtender: true,
+  ...{ schedulerExtender: true, lvmClusters: true },
 };
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
   const { driver, operator, agent, policy, ...more } = manifests(settings);
   const { snapshots, network, monitoring, extender, webhook } = more;
-  const isLegacy = settings.useLegacy !== '';
+  const hasLvms = settings.lvmsFlags.length > 0;
   return {
     'driver.yaml': driver,
     'operator.yaml': operator,
@@ -34,7 +35,7 @@ function expected(settings: Settings) {
     'snapshot-controller.yaml': snapshots,
     'network.yaml': network,
     'monitoring.yaml': monitoring,
-    'webhook.yaml': isLegacy ? [] : webhook,
+    'webhook.yaml': hasLvms ? webhook : [],
     'all.yaml': [],
     'lvmd.yaml': [],
   };
@@ -70,7 +71,7 @@ test('namespace, legacy group, kubelet root and image are settings of both', () 
       namespace: 'storage',
       domain: groups.legacy,
       useLegacy: 'true',
-      agentFlags: ['--scheduler-extender'],
+      ...{ lvmsFlags: [], webhookFlags: [] },
       kubeletRoot: '/var/lib/k0s/kubelet',
       image: 'example/quarry:2',
     },
@@ -115,7 +116,10 @@ test('a configuration in the values is mounted in place of the directory of the 
   const [map] = renderTemplate('lvmd.yaml', values, facts) as { data: Record<string, string> }[];
   assert.equal(map?.data['lvmd.yaml'], config);
   assertSame(
-    { ...plain, agentFlags: ['--scheduler-extender'], lvmdVolume: { configMap: { name: 'lvmd' } } },
+    {
+      ...{ ...plain, lvmsFlags: [], webhookFlags: [] },
+      lvmdVolume: { configMap: { name: 'lvmd' } },
+    },
     values,
   );
 });

@@ -9,6 +9,7 @@ import {
 } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
 import type { DiskSpec } from '../../lab/index.ts';
+import { lvmsFlags, type Settings, webhookFlags } from '../../tools/manifests-settings.ts';
 import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
@@ -49,17 +50,22 @@ export class E2eStage {
 
   /** Nodes with disks on which there is nothing. */
   static openBare(bare: readonly DiskSpec[]): Promise<E2eStage> {
-    return E2eStage.#installed(bare, async (stage, install) => {
-      await install();
-      await stage.hasDriver();
-    });
+    return E2eStage.#installed(
+      bare,
+      async (stage, install) => {
+        await install();
+        await stage.hasDriver();
+      },
+      { lvmsFlags, webhookFlags },
+    );
   }
 
   static async #installed(
     nodeDisks: readonly DiskSpec[],
     begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
+    chosen: Partial<Settings> = {},
   ): Promise<E2eStage> {
-    const { archive, manifests } = await buildInstallation();
+    const { archive, manifests } = await buildInstallation(chosen);
     const nodes = ['n1', 'n2'].map((name) => ({ name, disks: nodeDisks }));
     const cluster = await startCluster({ nodes, images: [archive] });
     const stage = new E2eStage(cluster);
@@ -67,8 +73,9 @@ export class E2eStage {
       await begin(stage, async () => {
         const { crds, lvmsCrds, namespace, driver, operator, agent, policy, webhook } = manifests;
         await cluster.apply(byName([...crds, ...lvmsCrds]));
-        const ours = [...driver, ...operator, ...agent, ...policy, ...webhook];
-        await cluster.apply(byName([...namespace, ...ours]));
+        const ours = [...driver, ...operator, ...agent, ...policy];
+        const asked = chosen.webhookFlags === undefined ? [] : webhook;
+        await cluster.apply(byName([...namespace, ...ours, ...asked]));
       });
     } catch (error) {
       const what = await stage.describe();

@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LogEvent } from '../../src/agent/log.ts';
 import { VolumeGroups } from '../../src/agent/volume-groups.ts';
+import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
 import type {
   LvmVolumeGroup,
   LvmVolumeGroupSpec,
   LvmVolumeGroupStatus,
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
+import { OperationError } from '../../src/base/failures.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
@@ -60,9 +62,11 @@ export class GroupScene {
     const agent = new VolumeGroups({
       ...{ ...stores, client, node: 'n1', engine, clock, chance },
       log: (event) => this.log.push(event),
+      inForce: () => this.#inForce(),
       files: {
         readLvmd: async () => this.lvmd,
-        writeLvmd: async (text) => {
+        writeLvmd: async (text, before) => {
+          if (before !== this.lvmd) throw new OperationError('FileFailed', 'it is another one');
           if (!signal.aborted) this.lvmd = text;
         },
         readKnown: async () => this.known,
@@ -75,6 +79,13 @@ export class GroupScene {
     Promise.all(runs).catch((bug: unknown) => {
       if (!signal.aborted) this.#bug = bug;
     });
+  }
+
+  /** What an agent serves with that file. */
+  #inForce(): readonly string[] {
+    const text = this.lvmd ?? 'device-classes: []';
+    const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text, mayBeEmpty: true });
+    return decoded.kind === 'lvmd' ? decoded.spec.deviceClasses.map(({ name }) => name) : [];
   }
 
   /** The process is killed: nothing it had in mind is left. */

@@ -82,7 +82,7 @@ test('a class that goes takes its group along when it is empty, and waits while 
   );
   scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
   await scene.settle(5_000);
-  assert.equal(scene.lvmd, undefined, 'nothing new is made in it');
+  assert.equal(scene.lvmd, 'device-classes: []\n', 'nothing new is made in it');
   assert.notEqual(scene.stage.world.lv('vg1', 'data'), undefined);
   assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
   scene.stage.world.admin.run('lvm', 'lvremove', '--yes', 'vg1/data');
@@ -156,7 +156,33 @@ test('a file that somebody broke ends nothing, and is left as it is', async () =
   scene.lvmd = 'device-classes: [{name: vg1, thin-pool: text}]';
   scene.group('vg1', { ...two, thinPoolConfig });
   scene.start();
-  await scene.until('ready', () => scene.isReady('vg1'));
+  await scene.until('told', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /lvmd\.yaml is left as it is/);
   assert.match(scene.lvmd, /thin-pool: text/);
   assert.ok(scene.log.some(({ message }) => message.includes('lvmd.yaml is left as it is')));
+});
+
+test('with an administrator’s classes the file stays right, or as it is', async () => {
+  const scene = new GroupScene();
+  scene.lvmd = 'device-classes: [{name: ssd, volume-group: other, default: true}]';
+  scene.group('vg1', { ...two, default: true });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text: scene.lvmd });
+  assert.ok(decoded.kind === 'lvmd');
+  assert.deepEqual(
+    decoded.spec.deviceClasses.map(({ name, isDefault }) => [name, isDefault]),
+    [
+      ['ssd', true],
+      ['vg1', false],
+    ],
+  );
+  const taken = new GroupScene();
+  const before = 'device-classes: [{name: ssd, volume-group: vg1}]';
+  taken.lvmd = before;
+  taken.group('vg1', two);
+  taken.start();
+  await taken.until('told', () => taken.told('vg1')?.status === 'Degraded');
+  assert.match(taken.told('vg1')?.reason ?? '', /it would be wrong: .*vg1/);
+  assert.equal(taken.lvmd, before);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import test, { type TestContext } from 'node:test';
 import type { LvmVolumeGroupStatus } from '../../src/api/objects/lvm-volume-group.ts';
 import { collections } from '../kube/fake-api-rules.ts';
@@ -65,11 +65,44 @@ test('a class that goes is served no more, and comes back with its object', asyn
     'no class is left',
     () => scene.agent.standalone.configuration.classes.length === 0,
   );
+  await scene.until('nothing is told of it', () => stateOf(scene) === undefined);
   ask(scene);
   await scene.until('it is there again', () => stateOf(scene) === 'Ready');
   scene.volume('one', { deviceClass: 'vg1' });
   await scene.until('the volume is made', () => isMade(scene));
   assert.equal(scene.api.all(logicalVolumes).length, 1);
+});
+
+test('an agent starts beside a group whose disks are away, and says so', async (t) => {
+  const scene = await begin(t);
+  ask(scene);
+  await scene.start();
+  await scene.until('it is ready', () => stateOf(scene) === 'Ready');
+  await scene.agent.stop();
+  for (const path of ['/dev/sdb', '/dev/sdc']) scene.stage.world.admin.pull(path);
+  await scene.start();
+  await scene.until('it is told', () => stateOf(scene) === 'Failed');
+  assert.match(await readFile(scene.path('lvmd.yaml'), 'utf8'), /name: vg1/);
+});
+
+test('a file that is broken or gone takes no class away', async (t) => {
+  const scene = await begin(t);
+  ask(scene);
+  await scene.start();
+  await scene.until('it is ready', () => stateOf(scene) === 'Ready');
+  const { configuration } = scene.agent.standalone;
+  const written = await readFile(scene.path('lvmd.yaml'), 'utf8');
+  for (const text of ['', 'device-clases: []\n', undefined]) {
+    if (text === undefined) await rm(scene.path('lvmd.yaml'));
+    else await writeFile(scene.path('lvmd.yaml'), text);
+    await configuration.reread();
+    assert.deepEqual(
+      configuration.classes.map(({ name }) => name),
+      ['vg1'],
+    );
+    await writeFile(scene.path('lvmd.yaml'), written);
+    await configuration.reread();
+  }
 });
 
 test('without the flag a file without classes is refused, as ever', async (t) => {

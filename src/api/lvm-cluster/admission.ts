@@ -91,6 +91,10 @@ export function judgeVolumeGroup(
   }
   if (object === undefined || object === null) return allowed;
   const { name } = object.metadata;
+  if (object.spec === undefined || object.spec === null) {
+    const message = `LVMVolumeGroup ${name} has no spec: name the class in the LVMCluster instead`;
+    return { ...allowed, isAllowed: false, message };
+  }
   const is = { name, ...object.spec };
   const was = oldObject?.spec === undefined ? undefined : { name, ...oldObject.spec };
   if (was !== undefined && isSameJson(was, is)) return allowed;

@@ -100,7 +100,7 @@ test('a class that is no longer wanted goes, and one that an administrator added
   const foreign = textFor(edited, [thin], ['vg1']) ?? '';
   assert.match(foreign, /vg2/);
   const both = `device-classes: [{name: vg1, volume-group: vg1}]`;
-  assert.equal(textFor(both, [], ['vg1']), undefined, 'the last one: no file');
+  assert.equal(textFor(both, [], ['vg1']), 'device-classes: []\n', 'the last one: none is said');
   assert.equal(textFor(undefined, [], []), undefined);
 });
 

@@ -6,7 +6,7 @@ import { isSameJson } from '../same.ts';
 
 export type ServedGroup = { readonly name: string; readonly spec: LvmVolumeGroupSpec };
 
-/** Undefined: there is no class left, and no file is wanted. */
+/** Undefined: there is no class and no file, and none is wanted. */
 export type LvmdText =
   | { readonly kind: 'text'; readonly text: string | undefined }
   | { readonly kind: 'unreadable'; readonly message: string };
@@ -42,17 +42,25 @@ function merged(
   const kept = before.filter(
     ({ name }) => names.has(String(name)) || !owned.includes(String(name)),
   );
+  // Of two defaults the administrator's counts.
+  const isTaken = kept.some(
+    (entry) => entry['default'] === true && !names.has(String(entry['name'])),
+  );
+  const wanted = groups.map((group) => (isTaken ? notDefault(group) : group));
   const changed = kept.map((entry) => {
-    const group = groups.find(({ name }) => name === entry['name']);
+    const group = wanted.find(({ name }) => name === entry['name']);
     return group === undefined ? entry : updated(entry, group);
   });
   const there = new Set(kept.map(({ name }) => name));
-  const added = groups.filter(({ name }) => !there.has(name)).map(entryFor);
+  const added = wanted.filter(({ name }) => !there.has(name)).map(entryFor);
   const after = [...changed, ...added];
   if (text !== undefined && isSameJson(before, after)) return text;
-  const isOnlyOurs = Object.keys(file).every((one) => one === key);
-  if (after.length === 0 && isOnlyOurs) return undefined;
+  if (text === undefined && after.length === 0) return undefined;
   return dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true });
+}
+
+function notDefault({ name, spec }: ServedGroup): ServedGroup {
+  return { name, spec: { ...spec, default: false } };
 }
 
 function contentOf(text: string | undefined) {

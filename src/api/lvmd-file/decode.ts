@@ -31,7 +31,7 @@ type Place = Pick<Finding, 'line' | 'field'>;
 export function decodeLvmdFile(given: {
   readonly file: string;
   readonly text: string;
-  /** Where classes come from an LVMCluster there may be none yet. */
+  /** Where classes come from LVMClusters a list may say that there is none. */
   readonly mayBeEmpty?: boolean;
 }): DecodedLvmd {
   const findings = new Findings(given.file);
@@ -122,7 +122,8 @@ function classReaders(reader: NodeReader, mayBeEmpty: boolean): readonly NodeRea
   if (isAlias) reader.warn(alias, `it is read as ${key}; write ${key}, which TopoLVM knows too`);
   else if (reader.has(alias)) reader.warn(alias, `it is ignored: ${key} stands there too`);
   const classes = reader.children(isAlias ? alias : key);
-  if (classes?.length === 0 && !mayBeEmpty) {
+  const isSaid = mayBeEmpty && (reader.has(key) || isAlias);
+  if (classes?.length === 0 && !isSaid) {
     reader.refuse(isAlias ? alias : key, 'list at least one device class');
   }
   return classes?.filter((child) => child !== undefined) ?? [];

@@ -31,7 +31,14 @@ export function isOwnedBy(
 
 export function ownerOf({ metadata }: LvmCluster) {
   const { name, uid } = metadata;
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true } as const;
+  // Without blockOwnerDeletion: OpenShift asks for another right where it stands.
+  return { apiVersion, kind, name, uid, controller: true } as const;
+}
+
+/** The oldest first, and of two that are of an age always the same one. */
+export function byAge(one: LvmCluster, other: LvmCluster): number {
+  const age = ({ metadata }: LvmCluster) => `${metadata.creationTimestamp ?? ''} ${metadata.uid}`;
+  return age(one) < age(other) ? -1 : 1;
 }
 
 export function storageClassName(deviceClass: string): string {

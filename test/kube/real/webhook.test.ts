@@ -132,7 +132,7 @@ async function taken(draft: ReturnType<typeof cluster>): Promise<LvmCluster> {
   let last = '';
   for (let tries = 0; tries < 200; tries += 1) {
     try {
-      return await admin.create(lvmClusterKind, draft as never);
+      return await admin.create(lvmClusterKind, draft);
     } catch (error) {
       last = String(error);
       assert.match(last, /failed calling webhook|not been read yet/);
@@ -148,7 +148,7 @@ test('it is asked before an LVMCluster is taken, changed or deleted', async () =
   assert.equal(first?.name, 'vg1');
   let why = '';
   for (let tries = 0; why === '' && tries < 100; tries += 1) {
-    why = await refusalOf(admin.create(lvmClusterKind, cluster('other', 'vg3') as never));
+    why = await refusalOf(admin.create(lvmClusterKind, cluster('other', 'vg3')));
     await sleep(20);
   }
   assert.match(why, /there can be one LVMCluster only/);
