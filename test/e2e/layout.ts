@@ -29,8 +29,6 @@ lvcreate-option-classes:
 export const groupOfClass: Readonly<Record<string, string>> = {
   '': 'data',
   ...{ thick: 'data', thin: 'data', small: 'small', mirrored: 'mirrors' },
-  // Of LVMClusters: a class and its group have one name.
-  ...{ vg1: 'vg1', vg2: 'vg2' },
 };
 
 /** As if an administrator had set up a node by hand. */
