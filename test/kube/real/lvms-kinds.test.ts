@@ -3,18 +3,14 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lvmsCrds } from '../../../src/api/crds/lvms.ts';
 import type { LvmDeviceClass } from '../../../src/api/objects/lvm-cluster.ts';
-import { realClock } from '../../../src/host/clock.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { fromKubeconfig } from '../../../src/kube/from-kubeconfig.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
 import { type Kind, type KubeObject, metadataShape } from '../../../src/kube/kind.ts';
-import { readKubeconfig } from '../../../src/kube/kubeconfig.ts';
 import {
   lvmClusterKind,
   lvmNodeStatusKind,
   lvmVolumeGroupKind,
 } from '../../../src/kube/lvms-kinds.ts';
-import { HttpTransport } from '../../../src/kube/transport.ts';
-import { type Plane, startPlane } from './plane.ts';
+import { adminOf, type Plane, startPlane } from './plane.ts';
 
 /** What a real kube-apiserver makes of our definitions of LVMS' kinds. */
 
@@ -39,16 +35,12 @@ const crdKind: Kind<Crd> = {
 
 const namespace = 'default';
 let plane: Plane;
-let transport: HttpTransport;
 let admin: KubeClient;
+let close = () => {};
 
 before(async () => {
   plane = await startPlane();
-  const text = plane.kubeconfig(plane.ports.steady);
-  const context = readKubeconfig([{ path: 'admin', text }]);
-  const { endpoint, credentials } = fromKubeconfig(context, { clock: realClock, wall: Date.now });
-  transport = new HttpTransport(endpoint, credentials);
-  admin = new KubeClient({ transport, clock: realClock, chance: Math.random });
+  ({ admin, close } = adminOf(plane));
   for (const { metadata, spec } of lvmsCrds) await admin.create(crdKind, { metadata, spec });
   for (const kind of [lvmClusterKind, lvmVolumeGroupKind, lvmNodeStatusKind]) {
     const list = () => admin.list<KubeObject>(kind);
@@ -67,7 +59,7 @@ before(async () => {
 });
 
 after(async () => {
-  transport?.close();
+  close();
   await plane?.stop();
 });
 

@@ -15,6 +15,11 @@ import { findPrograms, type Programs } from '../../../lab/cluster/programs.ts';
 import { createNamespace } from '../../../lab/host/namespace.ts';
 import { createScratchDirectory } from '../../../lab/host/owned.ts';
 import { setUpLab } from '../../../lab/setup/setup.ts';
+import { realClock } from '../../../src/host/clock.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { fromKubeconfig } from '../../../src/kube/from-kubeconfig.ts';
+import { readKubeconfig } from '../../../src/kube/kubeconfig.ts';
+import { HttpTransport } from '../../../src/kube/transport.ts';
 
 /** A real etcd and kube-apiserver without any node: what the door speaks to, and nothing else. */
 export type Plane = {
@@ -40,6 +45,16 @@ export type Plane = {
   compact(): Promise<void>;
   stop(): Promise<void>;
 };
+
+/** Its administrator, by the way that always works. */
+export function adminOf(plane: Plane): { readonly admin: KubeClient; close(): void } {
+  const text = plane.kubeconfig(plane.ports.steady);
+  const context = readKubeconfig([{ path: 'admin', text }]);
+  const { endpoint, credentials } = fromKubeconfig(context, { clock: realClock, wall: Date.now });
+  const transport = new HttpTransport(endpoint, credentials);
+  const admin = new KubeClient({ transport, clock: realClock, chance: Math.random });
+  return { admin, close: () => transport.close() };
+}
 
 const hostIp = '10.77.0.1';
 

@@ -7,14 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { logicalVolumeCrd } from '../../../src/api/crds/logical-volume.ts';
 import { lvmsCrds } from '../../../src/api/crds/lvms.ts';
 import type { LvmCluster } from '../../../src/api/objects/lvm-cluster.ts';
-import { realClock } from '../../../src/host/clock.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
-import { fromKubeconfig } from '../../../src/kube/from-kubeconfig.ts';
 import { type Kind, type KubeObject, metadataShape } from '../../../src/kube/kind.ts';
-import { readKubeconfig } from '../../../src/kube/kubeconfig.ts';
 import { lvmClusterKind, lvmVolumeGroupKind } from '../../../src/kube/lvms-kinds.ts';
-import { HttpTransport } from '../../../src/kube/transport.ts';
 import {
   mutatingWebhookKind,
   secretKind,
@@ -25,7 +21,7 @@ import { readRelease } from '../../../tools/manifests.ts';
 import { defaultSettings } from '../../../tools/manifests-objects.ts';
 import { webhookPort } from '../../../tools/manifests-settings.ts';
 import { webhookOf } from '../../../tools/manifests-webhook.ts';
-import { type Plane, startPlane } from './plane.ts';
+import { adminOf, type Plane, startPlane } from './plane.ts';
 
 /** A real kube-apiserver asks our webhook, and believes the certificate that we made. */
 
@@ -45,17 +41,13 @@ const slices: Kind<KubeObject> = {
 const kinds: readonly Kind<KubeObject>[] = [services, mutatingWebhookKind, validatingWebhookKind];
 
 let plane: Plane;
-let transport: HttpTransport;
 let admin: KubeClient;
+let close = () => {};
 let operator: ChildProcess;
 
 before(async () => {
   plane = await startPlane();
-  const text = plane.kubeconfig(plane.ports.steady);
-  const context = readKubeconfig([{ path: 'admin', text }]);
-  const { endpoint, credentials } = fromKubeconfig(context, { clock: realClock, wall: Date.now });
-  transport = new HttpTransport(endpoint, credentials);
-  admin = new KubeClient({ transport, clock: realClock, chance: Math.random });
+  ({ admin, close } = adminOf(plane));
   const own = logicalVolumeCrd({ group: 'topolvm.io', hasSelectableFields: true });
   for (const { metadata, spec } of [own, ...lvmsCrds]) {
     await admin.create(definitions, { metadata, spec });
@@ -66,7 +58,7 @@ before(async () => {
 
 after(async () => {
   operator?.kill('SIGTERM');
-  transport?.close();
+  close();
   await plane?.stop();
 });
 
@@ -78,7 +70,7 @@ function startOperator(): ChildProcess {
   const [command = '', ...args] = plane.inside.enter([
     ...[process.execPath, program, 'operator', `--kubeconfig=${kubeconfig}`],
     ...[`--namespace=${namespace}`, '--csi-socket=', '--metrics-address=0'],
-    `--webhook-address=${plane.inside.address}:${webhookPort}`,
+    ...['--lvm-clusters', `--webhook-address=${plane.inside.address}:${webhookPort}`],
   ]);
   return spawn(command, args, { stdio: 'ignore' });
 }
