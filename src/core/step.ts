@@ -181,6 +181,11 @@ export type RemoveLv = OnLv & {
   readonly kind: 'remove-lv';
   /** What lvremove would take along unasked, and must therefore find absent under its lock. */
   readonly dependents: 'cow-snapshots' | 'thin-volumes';
+  /**
+   * What a volume of ours bears: lvm must find it there. A kernel that bore witness to a name
+   * cannot tell whose it was.
+   */
+  readonly bears?: string;
   /** Its blocks are passed on to the disks as discards. */
   readonly discards?: true;
   readonly permit: Permit<'remove-lv'>;

@@ -12,7 +12,7 @@ import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
 import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
 import type { ObservedVg } from '../core/observed.ts';
-import type { Step } from '../core/step.ts';
+import type { Decision, Step } from '../core/step.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
@@ -385,6 +385,35 @@ test('work that must be alone waits for what came before it and holds what comes
   slow.open();
   await done;
   assert.deepEqual(story, ['a', 'alone begins', 'alone ends', 'b', 'alone again']);
+});
+
+/** A copy that is done once its note was written. */
+function copy({ host }: { readonly host: TinyHost }): Task<VolumeStatus> {
+  const step: Step = {
+    ...{ kind: 'copy-range', vg: 'vg1', vgUuid: 'VGU', lv: 'a', lvUuid: 'AU' },
+    ...{ from: 'b', fromUuid: 'BU', offsetBytes: extents(0), lengthBytes: extents(1) },
+    ...{ add: ['copied'], remove: [] },
+  };
+  const plan = (): Decision =>
+    host.changes.includes('lvchange a') ? { kind: 'rest' } : { kind: 'step', step };
+  return { ...volume('a'), plan };
+}
+
+test('whoever asks again waits for the copy that he left, and makes no second one', async () => {
+  const at = world();
+  const slow = gate();
+  at.host.behave = (name) => (name.startsWith('dd ') ? { until: slow.passed } : {});
+  const controller = new AbortController();
+  const left = at.submit(copy(at), controller.signal);
+  await settle();
+  controller.abort();
+  await assert.rejects(left, { code: 'Cancelled' });
+  const again = at.submit(copy(at));
+  await settle();
+  assert.equal(at.host.changes.length, 1);
+  slow.open();
+  assert.equal((await again).kind, 'settled');
+  assert.deepEqual(at.host.changes.length, 2, 'a copy, and its note');
 });
 
 test('what work alone changed is looked at before the next change', async () => {

@@ -40,6 +40,8 @@ export class Lane {
   readonly #suspects = new Set<string>();
   /** What stopped our last step, and can be taken out of its way. */
   #mendable: Mendable | undefined;
+  /** Long steps under way, by what they write to. */
+  readonly #long = new Map<string, Promise<void>>();
   /** Our last change that is known to survive a power cut. */
   #lastFlush = 0;
 
@@ -214,7 +216,7 @@ export class Lane {
         const decision = job.task.plan(host);
         if (decision.kind !== 'step' || needsLook(decision.step)) break;
         if (isLong(decision.step)) {
-          void this.#runLong(job, decision.step);
+          void this.#runAway(job, decision.step);
           break;
         }
         // What a failed step did nobody knows yet: whoever comes after it waits for a look.
@@ -282,11 +284,25 @@ export class Lane {
 
   /**
    * Copying takes hours and changes no metadata, so others need not wait for it. Only what
-   * follows it (the note of how far it came) is a change like any other and takes its turn.
+   * follows it (the note of how far it came) is a change like any other and takes its turn. Whoever
+   * left does not end it: the next one who asks waits for it, lest it writes to what he was given.
    */
+  async #runAway(job: Job, step: Step): Promise<void> {
+    job.isAway = true;
+    const key = targetOf(step);
+    const other = this.#long.get(key);
+    if (other === undefined) {
+      const run = this.#runLong(job, step);
+      this.#long.set(key, run);
+      await run;
+      this.#long.delete(key);
+    } else await other;
+    job.isAway = false;
+    this.#enqueue(job);
+  }
+
   async #runLong(job: Job, step: Step): Promise<void> {
     this.#count(job, step);
-    job.isAway = true;
     const { noun, volume } = job.task;
     const { host, trace } = this.#tools;
     const [first, ...others] = commandsOf(step);
@@ -303,9 +319,12 @@ export class Lane {
       this.suspect(step);
     }
     this.#doubt();
-    job.isAway = false;
-    this.#enqueue(job);
   }
+}
+
+function targetOf(step: Step): string {
+  if ('lvUuid' in step) return step.lvUuid;
+  return 'pvUuid' in step ? step.pvUuid : show(step);
 }
 
 export function devicesOf(host: ObservedHost, vgName: string): readonly string[] {

@@ -122,10 +122,10 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
   ],
   'remove-lv': [
     {
-      ...{ kind: 'remove-lv', ...onLv, dependents: 'cow-snapshots' },
+      ...{ kind: 'remove-lv', ...onLv, dependents: 'cow-snapshots', bears: 'quarry' },
       permit: permit('remove-lv', 'LVU'),
     },
-    "lvm lvremove --yes --select 'lv_uuid=LVU && lv_attr!~^[oO]' vg1/v1",
+    'lvm lvremove --yes --select \'lv_uuid=LVU && lv_attr!~^[oO] && lv_tags="quarry"\' vg1/v1',
   ],
 };
 
@@ -148,7 +148,7 @@ const letters: readonly (readonly [attributes: string, what: string, isRemoved: 
 for (const [attributes, what, isRemoved] of letters) {
   test(`${what} ${isRemoved ? 'may be removed' : 'is kept by lvm itself'}`, () => {
     const [line = ''] = lineOf(spellings['remove-lv'][0]);
-    const [, pattern = ''] = /lv_attr!~(\S+)'/.exec(line) ?? [];
+    const [, pattern = ''] = /lv_attr!~(\S+) /.exec(line) ?? [];
     assert.notEqual(pattern, '');
     assert.equal(!new RegExp(pattern).test(attributes), isRemoved);
   });
@@ -205,7 +205,10 @@ test('a thin snapshot that is a clone may be written', () => {
 test('a thin pool is removed only while it has no volumes', () => {
   const [step] = spellings['remove-lv'];
   const [line] = lineOf({ ...step, dependents: 'thin-volumes' });
-  assert.equal(line, "lvm lvremove --yes --select 'lv_uuid=LVU && thin_count=0' vg1/v1");
+  assert.equal(
+    line,
+    'lvm lvremove --yes --select \'lv_uuid=LVU && thin_count=0 && lv_tags="quarry"\' vg1/v1',
+  );
 });
 
 test('what a volume in use grew by is overwritten, and noted only while its mark is there', () => {

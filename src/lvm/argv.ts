@@ -157,7 +157,8 @@ function snapshot(step: { readonly lv: string; readonly tags: readonly string[] 
  */
 function removeLv(step: Extract<Step, { kind: 'remove-lv' }>): Command['argv'] {
   const none = step.dependents === 'thin-volumes' ? 'thin_count=0' : 'lv_attr!~^[oO]';
-  const guard = `lv_uuid=${step.lvUuid} && ${none}`;
+  const mark = step.bears === undefined ? '' : ` && lv_tags="${step.bears}"`;
+  const guard = `lv_uuid=${step.lvUuid} && ${none}${mark}`;
   const discards = step.discards === true ? ['--config', 'devices/issue_discards=1'] : [];
   return ['lvm', 'lvremove', ...discards, '--yes', '--select', guard, lvOf(step)];
 }

@@ -56,7 +56,7 @@ async function play(
 ): Promise<void> {
   const api = new FakeApi();
   api.goneInStream = goneInStream;
-  api.hasLaggingCache = true;
+  api.cacheLag = 3;
   const transport = new MemoryTransport(api);
   const clock = new InstantClock();
   const client = new KubeClient({ transport, clock, chance: () => 0.5 });

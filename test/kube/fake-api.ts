@@ -76,8 +76,8 @@ export class FakeApi {
   isSilentAhead = false;
   /** Answers a watch at a version that is gone in the stream, as newer servers do. */
   goneInStream = true;
-  /** Lists from its memory are as old as the caller allows. */
-  hasLaggingCache = false;
+  /** Lists from its memory are so many versions old, if the caller allows that. */
+  cacheLag = 0;
   #version = 1000;
   #compactedTo = 0;
   /** By collection, then by namespace and name. */
@@ -244,8 +244,8 @@ export class FakeApi {
   }
 
   #freshness(asked: string): number {
-    if (!this.hasLaggingCache || asked === '') return this.#version;
-    return Math.max(Number(asked), this.#compactedTo, this.#version - 3);
+    if (asked === '') return this.#version;
+    return Math.max(Number(asked), this.#compactedTo, this.#version - this.cacheLag);
   }
 
   /** What there was at a version, made by undoing what came after. */

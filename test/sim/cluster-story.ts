@@ -11,6 +11,8 @@ export type ClusterStory = {
   readonly host: FaultRates;
   /** How often kubelet does not hear an answer of the driver, and asks again. */
   readonly kubelet: number;
+  /** By how many versions lists from the memory of the API server are old. */
+  readonly cacheLag: number;
   readonly events: readonly ClusterEvent[];
 };
 
@@ -59,7 +61,8 @@ export function clusterStoryOf(seed: number): ClusterStory {
   const kubelet = rate(0.2);
   const teller = new Teller(chance, { nodes, operators, isRivalry });
   const events = teller.tell(chance.between(15, 45));
-  return { seed, nodes, operators, network, host, kubelet, events };
+  const cacheLag = isCalm ? 0 : chance.pick([0, 5, 40] as const);
+  return { seed, nodes, operators, network, host, kubelet, cacheLag, events };
 }
 
 /** Keeps in mind what it has told, so that later events are about something. */

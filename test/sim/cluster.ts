@@ -61,6 +61,7 @@ class Simulation {
     const { stage } = this;
     await stage.start(this.#story.operators);
     stage.network.rates(this.#story.network);
+    stage.api.cacheLag = this.#story.cacheLag;
     for (const { world, kubelet } of stage.machines.values()) {
       world.faults.rates(this.#story.host);
       kubelet?.losesAnswers(this.#story.kubelet);
@@ -119,6 +120,7 @@ class Simulation {
     stage.network.mend();
     stage.network.catchUp();
     stage.network.isAway = false;
+    stage.api.cacheLag = 0;
     for (const machine of stage.machines.values()) {
       machine.world.faults.stop();
       machine.kubelet?.losesAnswers(0);

@@ -17,7 +17,15 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
-import { copyingTag, copySourceRole, isOurs, makingTag, pendingTag, readTag } from '../tags.ts';
+import {
+  copyingTag,
+  copySourceRole,
+  isOurs,
+  makingTag,
+  ownerTag,
+  pendingTag,
+  readTag,
+} from '../tags.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { AbsentVolume, DesiredVolume, PresentVolume } from './desired.ts';
@@ -119,7 +127,8 @@ export function planRemovalOf(
   const dependents = lv.kind === 'thin-pool' ? 'thin-volumes' : 'cow-snapshots';
   // A thin volume has no blocks of its own: they are its pool's.
   const passedOn = discards && lv.kind !== 'thin' ? ({ discards: true } as const) : {};
-  return next({ kind: 'remove-lv', ...target, dependents, ...passedOn, permit });
+  const bears = isOurs(lv.tags) ? { bears: ownerTag } : {};
+  return next({ kind: 'remove-lv', ...target, dependents, ...bears, ...passedOn, permit });
 }
 
 /** Everything that a volume request can have made, of whatever layout. */
