@@ -138,6 +138,8 @@ export const limits = {
   lvNameLengthMax: 127,
   /** LVM's own. */
   tagLengthMax: 1_024,
+  /** An unused copy of an unused copy notes so many of those it comes from. */
+  madeForMax: 8,
   /** Disks smaller than this are never worth a volume group. */
   deviceBytesMin: 16n * MiB,
 

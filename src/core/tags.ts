@@ -53,6 +53,8 @@ const prefixes = {
   zeroed: 'quarry.zeroed=',
   /** A raw volume grew, and from here on its new end is not overwritten yet. */
   grownFrom: 'quarry.grown-from=',
+  /** UUIDs of the volumes for which the file system on an unused copy may have been made. */
+  madeFor: 'quarry.made-for=',
   name: 'quarry.name=',
   role: 'quarry.role=',
   /** When it was asked for, in milliseconds since 1970: a retry tells the same time. */

@@ -187,6 +187,34 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 }
 
+for (const fsType of ['ext4', 'xfs', 'btrfs']) {
+  test(`${fsType}: a copy taken right after mkfs can be used when its sources are gone`, async () => {
+    const stage = new PublishingStage();
+    await stage.setUp();
+    const access = mounted(fsType);
+    const first = await stage.make('db', 'thin');
+    const heal = stage.world.faults.always('mount', { kind: 'fail' });
+    assert.equal((await stage.publish(first, { access })).kind, 'blocked');
+    heal();
+    await stage.clone('between', 'db');
+    const copy = await stage.clone('copy', 'between', 500);
+    for (const source of ['db', 'between']) {
+      stage.world.admin.run('lvm', 'lvremove', '--yes', `data/${source}`);
+    }
+    await stage.run(stage.engine.observe());
+    stage.ran.length = 0;
+    const shown = await stage.publish(copy, { access });
+    assert.equal(shown.kind, 'settled', JSON.stringify(shown));
+    assert.equal(stepsOf(stage).includes('format-lv'), false);
+    const { tags, content } = stage.lv('copy');
+    assert.equal(content.signatures[0]?.fsBytes, Number(500n * MiB));
+    assert.deepEqual(
+      [...tags].filter((tag) => /pending|made-for/.test(tag)),
+      [],
+    );
+  });
+}
+
 test('a file system that does not grow is shown all the same, with a note', async () => {
   const { stage, volume } = await ready();
   await stage.unpublish(volume);

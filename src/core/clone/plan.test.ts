@@ -169,6 +169,14 @@ test('a source that came into use before it was frozen makes a copy that holds d
   const done = half(copied(size), pendingTag);
   const used = stepOf(plan(wanted(), thick(source, done, helper())), 'change-tags');
   assert.deepEqual(used.remove, [copyingTag, copied(size), pendingTag]);
+  const noted = half(copied(size), pendingTag, tagOf('madeFor', 'uuid-v1'));
+  const both = stepOf(plan(wanted(), thick(source, noted, helper())), 'change-tags');
+  assert.deepEqual(both.remove, [
+    copyingTag,
+    copied(size),
+    pendingTag,
+    tagOf('madeFor', 'uuid-v1'),
+  ]);
   const unused = helper({ tags: [...helperTags, unusedTag] });
   const kept = stepOf(plan(wanted(), thick(source, done, unused)), 'change-tags');
   assert.deepEqual(kept.remove, [copyingTag, copied(size)]);

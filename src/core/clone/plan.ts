@@ -9,7 +9,7 @@ import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import type { DesiredSnapshot } from '../snapshot/desired.ts';
-import { cowReserve, isUnused, planSnapshot } from '../snapshot/plan.ts';
+import { cowReserve, planSnapshot } from '../snapshot/plan.ts';
 import { type Decision, next, rest } from '../step.ts';
 import {
   copyingTag,
@@ -21,6 +21,7 @@ import {
   tagOf,
   tagsOf,
 } from '../tags.ts';
+import { isUnused, madeForTag } from '../unused.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
 import { unfinishedGrowth } from '../volume/growth.ts';
@@ -132,7 +133,7 @@ function planTarget(desired: DesiredClone, source: ObservedLv, host: ObservedHos
 
 /** What nobody has used yet is as good as new in a copy too: it may be formatted and zeroed. */
 function tagsFor({ tags }: DesiredClone, source: ObservedLv): readonly string[] {
-  return isUnused(source) ? [...tags, pendingTag] : tags;
+  return isUnused(source) ? [...tags, pendingTag, madeForTag(source)] : tags;
 }
 
 function planCopy(
@@ -181,7 +182,8 @@ function planCopy(
 
 /** The source was new when the copy was begun, and in use when it was frozen to be read. */
 function usedMeanwhile(clone: ObservedLv, frozen: ObservedLv): readonly string[] {
-  return clone.tags.includes(pendingTag) && !isUnused(frozen) ? [pendingTag] : [];
+  const isUsed = clone.tags.includes(pendingTag) && !isUnused(frozen);
+  return isUsed ? [pendingTag, ...tagsOf(clone.tags, 'madeFor')] : [];
 }
 
 /** What a copy is larger than its source shows what the disks held before: it is overwritten. */

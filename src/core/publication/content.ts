@@ -1,8 +1,9 @@
 import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
-import type { ObservedLv, ObservedVg, Signatures } from '../observed.ts';
+import type { ObservedLv, Signatures } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { pendingTag, readTag } from '../tags.ts';
+import { formattedFor } from '../unused.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { showsOldBlocks } from '../volume/growth.ts';
 import { type FsType, fileSystems, fileSystemUuid } from './file-systems.ts';
@@ -53,22 +54,11 @@ function isOurWork(found: FoundFileSystem, fsType: FsType, { lv }: Publishable):
 
 /**
  * A copy that was taken after our mkfs on its source had come to its end, and before anybody had
- * noted that: the mark came along with a file system that is whole.
+ * noted that: the mark came along with a file system that is whole. The source may be gone.
  */
-function isWorkForSource(found: FoundFileSystem, fsType: FsType, { vg, lv }: Publishable): boolean {
+function isWorkForSource(found: FoundFileSystem, fsType: FsType, { lv }: Publishable): boolean {
   if (found.kind !== 'found' || found.isUnfinished || found.type !== fsType) return false;
-  const seen = new Set<ObservedLv>();
-  for (let from = sourceIn(vg, lv); from !== undefined && !seen.has(from); ) {
-    if (found.uuid === fileSystemUuid(from.uuid)) return true;
-    seen.add(from);
-    from = sourceIn(vg, from);
-  }
-  return false;
-}
-
-function sourceIn(vg: ObservedVg, { tags }: ObservedLv): ObservedLv | undefined {
-  const name = readTag(tags, 'source');
-  return vg.lvs.find((lv) => lv.name === name);
+  return formattedFor(lv).some((uuid) => found.uuid === fileSystemUuid(uuid));
 }
 
 function planExisting(

@@ -28,6 +28,12 @@ test('the mark goes with whatever zeroing noted', () => {
   assertRest(plan('clear-marks', { tags: [ownerTag] }));
 });
 
+test('and with the note of whom a file system on a copy was made for', () => {
+  const note = tagOf('madeFor', 'uuid-v1');
+  const step = stepOf(plan('clear-marks', { tags: [...marked, note] }), 'change-tags');
+  assert.deepEqual(step.remove, [pendingTag, note]);
+});
+
 test('an inactive volume is activated', () => {
   stepOf(plan('activate', { isActive: false }), 'activate-lv');
   assertRest(plan('activate', {}));

@@ -88,8 +88,8 @@ export function isUnnoted(vg: ObservedVg, lv: ObservedLv): boolean {
 
 /** What must not stay on a volume that somebody uses. */
 function marksOf(lv: ObservedLv): readonly string[] {
-  const progress = tagsOf(lv.tags, 'zeroed');
-  return lv.tags.filter((tag) => tag === pendingTag || progress.includes(tag));
+  const notes = [...tagsOf(lv.tags, 'zeroed'), ...tagsOf(lv.tags, 'madeFor')];
+  return lv.tags.filter((tag) => tag === pendingTag || notes.includes(tag));
 }
 
 function targetOf(vg: ObservedVg, lv: ObservedLv) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { extents, sampleLv } from '../../../test/samples/observed.ts';
+import { extents } from '../../../test/samples/observed.ts';
 import {
   deviceOf,
   fileSystem,
@@ -69,15 +69,11 @@ type Row = readonly [
 const mounted = { here: [mountOf()], target: opened, fileSystem: used };
 const shown = { here: [nodeOf()], target: { ...directory, kind: 'device' } } as const;
 
-/** A copy of a snapshot of a volume, with the mark that nobody used it. */
+/** A copy with the mark that nobody used it. Those it comes from are gone. */
 function pendingCopy(given: Partial<ObservedPublication>): ObservedPublication {
-  const copy = volumeLv({ tags: [...pending.tags, tagOf('source', 's')] });
-  const lvs = [
-    sampleLv({ name: 'o', uuid: 'source-uuid' }),
-    sampleLv({ name: 's', uuid: 'snapshot-uuid', tags: [ownerTag, tagOf('source', 'o')] }),
-    copy,
-  ];
-  return seen(copy, { target: directory, probes: undefined, ...given }, { lvs });
+  const notes = [tagOf('source', 's'), tagOf('madeFor', 'source-uuid/older-uuid')];
+  const copy = { tags: [...pending.tags, ...notes] };
+  return seen(copy, { target: directory, probes: undefined, ...given });
 }
 
 const rows: readonly Row[] = [
@@ -162,6 +158,12 @@ const rows: readonly Row[] = [
     'uses the file system that a copy took over from a source in its first moments',
     wanted(),
     pendingCopy({ fileSystem: fileSystem({ uuid: fileSystemUuid('source-uuid') }) }),
+    'mount',
+  ],
+  [
+    'or that its source took over from another one',
+    wanted(),
+    pendingCopy({ fileSystem: fileSystem({ uuid: fileSystemUuid('older-uuid') }) }),
     'mount',
   ],
   [

@@ -7,15 +7,8 @@ import { findSource, identityLost } from '../identity.ts';
 import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
-import {
-  copyingTag,
-  copySourceRole,
-  isOurs,
-  pendingTag,
-  readTag,
-  snapshotRole,
-  unusedTag,
-} from '../tags.ts';
+import { copyingTag, copySourceRole, isOurs, readTag, snapshotRole, unusedTag } from '../tags.ts';
+import { isUnused, madeForTag } from '../unused.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import { unfinishedGrowth } from '../volume/growth.ts';
@@ -90,12 +83,7 @@ function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): 
 }
 
 function tagsFor({ tags }: DesiredSnapshot, source: ObservedLv): readonly string[] {
-  return isUnused(source) ? [...tags, unusedTag] : tags;
-}
-
-/** Nobody was ever shown it: it holds nothing but what the disks held before. */
-export function isUnused(lv: ObservedLv): boolean {
-  return isOurs(lv.tags) && (lv.tags.includes(pendingTag) || lv.tags.includes(unusedTag));
+  return isUnused(source) ? [...tags, unusedTag, madeForTag(source)] : tags;
 }
 
 function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {
