@@ -62,7 +62,7 @@ export class Publisher {
   publish(desired: PresentPublication, signal?: Signal): Promise<Outcome<PublicationStatus>> {
     const view = new PublicationView(this.#engine, this.#eye, desired);
     const look = () => view.look((observed) => planPublication(desired, observed));
-    const work = { ...this.#work(desired.volume, view), look, mayStaySmall: true };
+    const work = { ...this.#work(desired.volume, view), look };
     return this.#inTurn(desired, signal, () => this.#settle(work));
   }
 
@@ -70,7 +70,7 @@ export class Publisher {
   grow(desired: DesiredGrowth, signal?: Signal): Promise<Outcome<PublicationStatus>> {
     const view = new PublicationView(this.#engine, this.#eye, desired);
     const look = () => view.look((observed) => planFileSystemGrowth(desired, observed));
-    const work = { ...this.#work(desired.volume, view), look, mayStaySmall: false };
+    const work = { ...this.#work(desired.volume, view), look };
     return this.#inTurn(desired, signal, () => this.#settle(work));
   }
 
@@ -80,7 +80,7 @@ export class Publisher {
       const observed = await this.#eye.removal(volume, targetPath);
       return { observed, decision: planUnpublication(desired, observed) };
     };
-    const work = { volume: volume.name, look, hasDone: () => undefined, mayStaySmall: false };
+    const work = { volume: volume.name, look, hasDone: () => undefined };
     return this.#inTurn(desired, signal, () => this.#settle(work));
   }
 
@@ -227,8 +227,7 @@ export class Publisher {
         work.hasDone(step);
       } catch (error) {
         failure = asOperationError(error);
-        // What is mounted can be used: that it stays small is told, and kubelet asks again.
-        if (step.kind === 'grow-file-system' && work.mayStaySmall) {
+        if (step.kind === 'grow-file-system' && step.mayStaySmall === true) {
           notes.push(failure.message);
           work.hasDone(step);
         }
@@ -280,8 +279,6 @@ type Work = {
   look(): Promise<{ readonly observed: ObservedPath; readonly decision: PublicationDecision }>;
   hasDone(step: PublicationStep): void;
   inGroup?(wanted: GroupWant): Promise<Outcome<undefined>>;
-  /** Is a file system that does not grow good enough? */
-  readonly mayStaySmall: boolean;
 };
 
 /** What trying again cannot change is a refusal, though it was a program that said no. */

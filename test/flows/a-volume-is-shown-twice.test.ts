@@ -215,6 +215,19 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 }
 
+test('a copy whose file system does not grow is not shown as if it had, and grows later', async () => {
+  const { stage } = await ready();
+  const copy = await stage.clone('copy', 'db', 500);
+  const size = () => stage.lv('copy').content.signatures[0]?.fsBytes;
+  const heal = stage.world.faults.always('resize2fs', { kind: 'fail', stderr: 'Bad luck' });
+  await assert.rejects(stage.publish(copy, { targetPath: second }), /Bad luck/);
+  heal();
+  const shown = await stage.publish(copy, { targetPath: second });
+  assert.equal(shown.kind, 'settled');
+  assert.equal(size(), Number(500n * MiB));
+  assert.equal(stage.mountsAt(second), 1);
+});
+
 test('a file system that does not grow is shown all the same, with a note', async () => {
   const { stage, volume } = await ready();
   await stage.unpublish(volume);

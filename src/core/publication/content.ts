@@ -86,7 +86,7 @@ function planExisting(
 }
 
 /** A copy has the UUID of its source until it is given its own, which its superblock then shows. */
-function isCopy(lv: ObservedLv): boolean {
+export function isCopy(lv: ObservedLv): boolean {
   return readTag(lv.tags, 'source') !== undefined && !lv.isReadOnly;
 }
 

@@ -2,13 +2,20 @@ import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
 import { pendingTag } from '../tags.ts';
 import { showsOldBlocks } from '../volume/growth.ts';
-import { planContent, planZeroing } from './content.ts';
+import { isCopy, planContent, planZeroing } from './content.ts';
 import type { Access, PresentPublication } from './desired.ts';
 import { type FsType, fileSystems } from './file-systems.ts';
 import { isUnnoted } from './in-group.ts';
 import type { ObservedMount, ObservedPublication } from './observed.ts';
 import { isMountOf, type Publishable, publishable } from './publishable.ts';
-import { act, type InGroup, lookAt, type PublicationDecision, restPublished } from './step.ts';
+import {
+  act,
+  type GrowFileSystem,
+  type InGroup,
+  lookAt,
+  type PublicationDecision,
+  restPublished,
+} from './step.ts';
 
 /** The root of a file system we made is open to every user of the pod, as with TopoLVM. */
 export const rootMode = 0o2777;
@@ -118,7 +125,9 @@ function planMounted(
     if (desired.isReadOnly) return act({ kind: 'remount-read-only', path });
   }
   if (isUnfinished) return act({ kind: 'in-group', want: 'clear-marks' });
-  return desired.isReadOnly ? restPublished : planGrowth(access, volume, observed);
+  if (desired.isReadOnly) return restPublished;
+  // A claim is told the size of a copy when it is bound: kubelet never asks for this growth.
+  return planGrowth(access, volume, observed, isCopy(volume.lv) ? {} : { mayStaySmall: true });
 }
 
 /** A file system that is smaller than its device grows while it is mounted. */
@@ -126,12 +135,14 @@ export function planGrowth(
   { fsType }: Pick<MountAccess, 'fsType'>,
   { device }: Pick<Publishable, 'device'>,
   { done, fileSystem, target }: ObservedPublication,
+  ease: Pick<GrowFileSystem, 'mayStaySmall'> = {},
 ): PublicationDecision {
   if (done.hasTriedToGrow) return restPublished;
   if (fileSystem === undefined) return lookAt('file-system');
   if (fileSystem.kind !== 'found') return restPublished;
   if (fileSystem.growsToBytes <= fileSystem.sizeBytes) return restPublished;
-  return act({ kind: 'grow-file-system', fsType, device: device.path, path: target.path });
+  const { path } = target;
+  return act({ kind: 'grow-file-system', fsType, device: device.path, path, ...ease });
 }
 
 function planNode(

@@ -72,6 +72,8 @@ export type GrowFileSystem = {
   readonly fsType: FsType;
   readonly device: string;
   readonly path: string;
+  /** What is mounted can be used as it is, and whoever was not told its size yet asks again. */
+  readonly mayStaySmall?: true;
 };
 
 /** Needs lvm, and so its turn in the queue of the volume group: see `in-group.ts`. */
