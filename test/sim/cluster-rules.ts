@@ -86,7 +86,8 @@ export class ClusterRules {
   }
 
   #told({ collection, before, after }: Told): void {
-    this.#removals();
+    // What was removed was removed before this was told.
+    this.#removals(before);
     if (collection === collections.logicalVolumes) {
       if (after !== undefined) this.#record(before as never, after as never);
       else if (before !== undefined) this.#recordGone(before);
@@ -172,7 +173,7 @@ export class ClusterRules {
   }
 
   /** Only what somebody gave back, or never got, is removed. */
-  #removals(): void {
+  #removals(before?: Stored): void {
     for (const machine of this.#stage.machines.values()) {
       const { destroyed } = machine.world;
       const seen = this.#removed.get(machine.name) ?? 0;
@@ -181,14 +182,17 @@ export class ClusterRules {
         if (deed !== 'lvremove') continue;
         const id = what.split('/')[1] ?? '';
         if (wasInUse) this.say(`${what} on ${machine.name} was removed while in use`);
-        this.#judge(id);
+        this.#judge(id, before);
       }
     }
   }
 
-  #judge(id: string): void {
+  #judge(id: string, before: Stored | undefined): void {
     const { admin } = this.#stage;
-    const record = admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
+    const record =
+      before?.metadata.uid === id
+        ? (before as unknown as LogicalVolume)
+        : admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
     const isWanted = record !== undefined && record.metadata.deletionTimestamp === undefined;
     // What was left half made is made again before anybody is told of it.
     if (isWanted && record.status?.volumeID !== undefined) {
