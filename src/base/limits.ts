@@ -72,6 +72,9 @@ export const limits = {
   /** CoW snapshots: room reserved for changes, as a share of the origin. */
   cowReservePercent: 20n,
   cowReserveBytesMin: 64n * MiB,
+  /** What lvcreate chooses for a CoW snapshot, and what the kernel notes of each changed chunk. */
+  cowChunkBytes: 4n * KiB,
+  cowChunkNoteBytes: 16n,
   /** A CoW snapshot fuller than this is grown. */
   cowGrowAtPercent: 70,
   cowGrowByPercent: 20n,

@@ -1,4 +1,4 @@
-import { type Bytes, bytes, least, minus, roundUp, sum, times } from '../../base/bytes.ts';
+import { type Bytes, bytes, countUp, least, minus, roundUp, sum, times } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes } from '../../base/show.ts';
@@ -152,9 +152,16 @@ export function cowReserve(sourceBytes: Bytes, wanted: Bytes | undefined): Bytes
   return least(wanted ?? reserveFor(sourceBytes), cowUseful(sourceBytes));
 }
 
-/** A snapshot whose reserve is its whole source, with the map of chunks, can never overflow. */
+/**
+ * A snapshot whose reserve is its whole source, with the map of chunks, can never overflow. It is
+ * what LVM gives at most: to ask for more has no effect, however often.
+ */
 function cowUseful(sourceBytes: Bytes): Bytes {
-  return bytes(sourceBytes + sourceBytes / 128n + 1024n * 1024n);
+  const { cowChunkBytes, cowChunkNoteBytes } = limits;
+  const chunks = countUp(sourceBytes, cowChunkBytes);
+  const notes = (chunks * cowChunkNoteBytes) / cowChunkBytes;
+  // One for the header, and one at the end of the notes.
+  return bytes((chunks + notes + 2n) * cowChunkBytes);
 }
 
 function origin(vg: ObservedVg, source: ObservedLv) {

@@ -63,6 +63,12 @@ export const mutants: readonly Mutant[] = [
     'const free = vg.freeBytes;\n  if',
   ),
   one(
+    'snapshots are grown beyond what LVM gives',
+    snapshot,
+    'return bytes((chunks + notes + 2n) * cowChunkBytes);',
+    'return bytes((chunks + 2n * notes + 256n) * cowChunkBytes);',
+  ),
+  one(
     'a thin pool promises without end',
     capacity,
     'const availableBytes = minus(sizeBytes, promised);',

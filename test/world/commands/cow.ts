@@ -68,9 +68,9 @@ function cappedExtents(creation: Creation, origin: Lv): number {
   return useful;
 }
 
-/** A header, every chunk of the origin, and the metadata that tells where each one went. */
+/** A header, every chunk of the origin, the metadata that tells where each one went, and its end. */
 export function cowUsefulExtents(origin: Lv, vg: Vg): number {
   const chunks = Math.ceil(sizeBytes(origin) / cowChunkBytes);
-  const all = 1 + chunks + Math.ceil(chunks / cowChunksPerArea);
+  const all = 1 + chunks + Math.floor(chunks / cowChunksPerArea) + 1;
   return Math.ceil((all * cowChunkBytes) / vg.extentBytes);
 }
