@@ -42,6 +42,25 @@ test('trap 13: what former tenants left in the blocks of a volume is shown to no
   await assertSound(stage);
 });
 
+test('trap 13: zeroes for a raw volume do not fill a snapshot that was taken before them', async () => {
+  const stage = await cluster({ nodes: 1 });
+  const { world } = stage.machine('n1');
+  const mend = world.faults.always('blkdiscard', { kind: 'fail', exitCode: 1, stderr: 'no' });
+  stage.claim('data', { className: 'thick', size: '400Mi', isRaw: true });
+  stage.pod('p', 'data');
+  await stage.until('it is bound', () => stage.admin.claim('data')?.status?.phase === 'Bound');
+  stage.snapshot('s', 'data');
+  await stage.until('it is ready', () => stage.admin.snapshot('s')?.status?.readyToUse === true);
+  mend();
+  await stage.until('the pod runs', runs(stage, 'p'));
+  const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' };
+  stage.claim('copy', { className: 'thick', size: '400Mi', isRaw: true, source });
+  stage.pod('q', 'copy');
+  await stage.until('the pod runs', runs(stage, 'q'));
+  assert.deepEqual(leftovers(volumeOf(stage, 'copy').content), []);
+  await assertSound(stage);
+});
+
 for (const program of ['blkid', 'wipefs']) {
   test(`trap 14: nothing is formatted while ${program} cannot tell what is there`, async () => {
     const stage = await cluster({ nodes: 1 });

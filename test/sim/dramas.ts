@@ -36,6 +36,7 @@ const overflow: Play = (chance, className, startMs) => {
   const later = startMs + 20_000 + chance.between(0, 90_000);
   const events: StoryEvent[] = [
     { atMs: startMs, kind: 'create', name: 'x0', className, mib: 400 },
+    { atMs: startMs + 9_000, kind: 'write', name: 'x0', mib: 1, at: 0 },
     { atMs: startMs + 10_000, kind: 'snapshot', name: 'x1', source: 'x0' },
     { atMs: later, kind: 'write', name: 'x0', mib: 150, at: 0 },
     { atMs: later + 1, kind: 'write', name: 'x0', mib: 150, at: 0.6 },

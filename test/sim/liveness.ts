@@ -1,11 +1,12 @@
-import { bytes } from '../../src/base/bytes.ts';
+import { type Bytes, bytes } from '../../src/base/bytes.ts';
 import type { DesiredNode } from '../../src/core/node.ts';
 import { reserveFor } from '../../src/core/snapshot/desired.ts';
 import type { Step } from '../../src/core/step.ts';
-import { copySourceRole, readTag } from '../../src/core/tags.ts';
+import { copySourceRole, pendingTag, readTag } from '../../src/core/tags.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
 import { desiredVolume } from '../../src/core/volume/desired.ts';
 import { commandsOf } from '../../src/lvm/argv.ts';
+import { cowUsefulExtents } from '../world/commands/cow.ts';
 import { isSame } from '../world/content.ts';
 import { cowSnapshotsOf, freeExtents, type Lv, sizeBytes, thinVolumesOf } from '../world/model.ts';
 import type { FakeWorld } from '../world/world.ts';
@@ -187,7 +188,7 @@ function attempt(
     return spell({ kind: 'extend-lv', ...target, lvUuid: lv.uuid, sizeBytes: sizeBytesWanted });
   }
   if (source !== undefined && (volume.kind === 'snapshot' || lv !== undefined)) {
-    const reserveBytes = reserveFor(bytes(sizeBytes(source)));
+    const reserveBytes = reserveOf(volume, source);
     const origin = { origin: source.name, originUuid: source.uuid };
     return spell({
       kind: 'create-cow-snapshot',
@@ -210,6 +211,13 @@ function attempt(
     tags: [],
     options: [],
   });
+}
+
+/** What nobody used yet is overwritten once, and its snapshot must outlast that. */
+function reserveOf(volume: Volume, source: Lv): Bytes {
+  const isWhole = volume.kind === 'snapshot' && source.tags.includes(pendingTag);
+  if (!isWhole) return reserveFor(bytes(sizeBytes(source)));
+  return bytes(cowUsefulExtents(source, source.vg) * source.vg.extentBytes);
 }
 
 function spell(step: Step): readonly string[] {

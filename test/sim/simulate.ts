@@ -1,6 +1,7 @@
 import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
 import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
-import { cowSnapshotsOf, sizeBytes } from '../world/model.ts';
+import { pendingTag } from '../../src/core/tags.ts';
+import { cowSnapshotsOf, type Lv, sizeBytes } from '../world/model.ts';
 import { FakeWorld } from '../world/world.ts';
 import { Agent } from './agent.ts';
 import { checkEnd, unproven } from './liveness.ts';
@@ -272,10 +273,22 @@ class Simulation {
     const lv = this.#world.lv(volume.vg, volume.name);
     const isTheirs = lv !== undefined && lv.uuid === volume.uuid && volume.kind !== 'snapshot';
     if (!isTheirs || volume.history.length === 0 || lv.isSuspended) return;
+    if (!this.#show(lv)) return;
     const offset = Math.floor(sizeBytes(lv) * event.at);
     this.#world.write(lv, offset, Math.min(event.mib * 1024 ** 2, sizeBytes(lv) - offset));
     volume.history.push(lv.content);
     this.rules.wrote(lv);
+  }
+
+  /** Whoever writes was shown it before, and the first time takes the mark off. */
+  #show({ name, vg, tags }: Lv): boolean {
+    if (!tags.includes(pendingTag)) return true;
+    try {
+      this.#world.admin.run('lvm', 'lvchange', '--deltag', pendingTag, `${vg.name}/${name}`);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   #meddle(event: Extract<StoryEvent, { kind: `admin-${string}` }>): void {

@@ -18,7 +18,7 @@ import { bytes, MiB, times } from '../../base/bytes.ts';
 import type { FailureCode } from '../../base/failures.ts';
 import type { ObservedHost, ObservedLv } from '../observed.ts';
 import { predict } from '../predict.ts';
-import { copyingTag, ownerTag, tagOf } from '../tags.ts';
+import { copyingTag, ownerTag, pendingTag, tagOf, unusedTag } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { type DesiredSnapshot, desiredSnapshot, type SnapshotRequest } from './desired.ts';
 import { planSnapshot } from './plan.ts';
@@ -73,6 +73,15 @@ for (const [source, reserve, asked] of reserves) {
     assert.equal(step.originUuid, 'uuid-v1');
   });
 }
+
+test('a CoW snapshot of what nobody used yet keeps room for all of it: we overwrite it first', () => {
+  const source = sampleLv({ sizeBytes: extents(1000), tags: [ownerTag, pendingTag] });
+  const step = stepOf(planSnapshot(wanted(), thickHost(1004, source)), 'create-cow-snapshot');
+  assert.equal(step.reserveBytes, extents(1004));
+  assert.ok(step.tags.includes(unusedTag));
+  const refusal = planSnapshot(wanted(), thickHost(1003, source));
+  assertBlocked(refusal, 'InsufficientCapacityForSnapshot', /nobody has used v1 yet/);
+});
 
 test('no snapshot has a pending mark: it is never formatted', () => {
   assert.ok(!wanted().tags.includes('quarry.pending'));

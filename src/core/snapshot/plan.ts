@@ -64,14 +64,18 @@ function planThin(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv):
 }
 
 function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): Decision {
-  const reserve = cowReserve(source.sizeBytes, desired.reserveBytes);
+  const isWhole = isOverwritten(desired, source);
+  const reserve = isWhole
+    ? cowUseful(source.sizeBytes)
+    : cowReserve(source.sizeBytes, desired.reserveBytes);
   const reserveBytes = roundUp(reserve, vg.extentSizeBytes);
   const free = times(freeExtents(vg, desired.deviceClass.spareBytes), vg.extentSizeBytes);
   if (reserveBytes > free) {
     const message =
       `a snapshot of ${source.name} needs ${showBytes(reserveBytes)} for changes but ` +
       `${vg.name} has ${showBytes(free)} (${showBytes(desired.deviceClass.spareBytes)} kept spare)`;
-    return blocked('InsufficientCapacityForSnapshot', message);
+    const why = `: nobody has used ${source.name} yet, and once somebody has, less is enough`;
+    return blocked('InsufficientCapacityForSnapshot', isWhole ? `${message}${why}` : message);
   }
   return next({
     kind: 'create-cow-snapshot',
@@ -80,6 +84,14 @@ function planCow(desired: DesiredSnapshot, vg: ObservedVg, source: ObservedLv): 
     reserveBytes,
     tags: tagsFor(desired, source),
   });
+}
+
+/**
+ * We zero all of a new volume before it is first shown raw: a snapshot with less room than that
+ * would be lost by our own hand. What a copy is read from is taken anew then.
+ */
+function isOverwritten({ tags }: DesiredSnapshot, source: ObservedLv): boolean {
+  return isUnused(source) && readTag(tags, 'role') !== copySourceRole;
 }
 
 function tagsFor({ tags }: DesiredSnapshot, source: ObservedLv): readonly string[] {
