@@ -105,34 +105,10 @@ export const clusterMutants: readonly ClusterMutant[] = [
   ),
   // Stale caches.
   one(
-    'news that is older than our own word is taken for new',
-    'src/kube/store.ts',
-    'if (!this.#ahead.has(key)) return false;',
-    'if (0 < 1) return false;',
-  ),
-  one(
-    'a claim is what the store remembers of it',
-    'src/operator/provisioner.ts',
-    'const claim = await client.find(claimKind, name, { signal });',
-    'void client; const claim = known;',
-  ),
-  one(
     'what an old list asked for stays',
     agent,
     "await volumes.removeRecorded(uid, 'volume', this.#leave.signal);",
     'void volumes;',
-  ),
-  one(
-    'nobody asks the server whether a volume is gone',
-    'src/operator/logical-volumes-objects.ts',
-    'const items = await this.listed(id);',
-    'const items: readonly LogicalVolume[] = [];',
-  ),
-  one(
-    'our own words are forgotten until the watch repeats them',
-    'src/kube/store.ts',
-    'if (watchedTo === undefined || compareVersions(resourceVersion, watchedTo) !== 1) return [];',
-    'if (watchedTo === undefined || 0 < 1) return [];',
   ),
   // Kubelet, which asks again and again.
   one(
