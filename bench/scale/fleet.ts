@@ -72,6 +72,7 @@ export class FleetNode {
       client: () => new KubeClient({ transport, clock, chance }),
       ...{ life: new Life(clock), self: this.name, log: () => undefined },
       ...{ node: this.name, host: this.world.host(), desired: desiredNode(decoded.spec) },
+      serve: () => undefined,
     });
     program.run(this.#stop.signal).then(
       () => transport.close(),

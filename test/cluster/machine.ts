@@ -31,6 +31,7 @@ export class Machine {
   readonly desired: DesiredNode;
   kubelet: Kubelet | undefined;
   readonly #parts: Parts;
+  #life: Life | undefined;
   #served: Served | undefined;
   #isUp = true;
   #lives = 0;
@@ -82,20 +83,22 @@ export class Machine {
     const around: NodeSurroundings = {
       ...surround(this.name, 'agent', life),
       ...{ node: this.name, host, desired: this.desired },
+      serve: (service) => {
+        this.#served = { service, life };
+        void this.kubelet?.register();
+      },
     };
-    const program = agent(around);
-    this.#served = { service: program.service, life };
-    program.run(new AbortController().signal).catch(bug);
-    void this.kubelet?.register();
+    this.#life = life;
+    agent(around).run(new AbortController().signal).catch(bug);
   }
 
   killAgent(): void {
-    this.#served?.life.die();
+    this.#life?.die();
   }
 
   /** Its own code does not run for a while. */
   holdUpAgent(ms: number): void {
-    this.#served?.life.holdUp(ms);
+    this.#life?.holdUp(ms);
   }
 
   powerOff(): void {
@@ -112,6 +115,6 @@ export class Machine {
   }
 
   #startAgain(after: Life): void {
-    if (this.#isUp && this.#served?.life === after) this.startAgent();
+    if (this.#isUp && this.#life === after) this.startAgent();
   }
 }

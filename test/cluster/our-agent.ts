@@ -30,12 +30,12 @@ export const ourAgent: AgentProgram = (around) => {
     ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
   });
   return {
-    service: nodeService({ volumes, publisher }, { ...names, version: '0', node }),
     run: async (signal) => {
       await patiently(around, () => engine.recover(desired.volumeGroups.map(({ name }) => name)));
       await patiently(around, () => publisher.thaw());
       await patiently(around, () => engine.observe());
       void engine.model.keepFresh(signal);
+      around.serve(nodeService({ volumes, publisher }, { ...names, version: '0', node }));
       await work.run(signal);
     },
   };

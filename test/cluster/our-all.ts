@@ -9,7 +9,6 @@ export const ourAll: AgentProgram = (around) => {
   const agent = ourAgent(both);
   const operator = ourOperator(both);
   return {
-    service: agent.service,
     run: async (signal) => {
       await Promise.all([agent.run(signal), operator.run(signal)]);
     },

@@ -24,11 +24,12 @@ export type NodeSurroundings = Surroundings & {
   readonly node: string;
   readonly host: FakeHost;
   readonly desired: DesiredNode;
+  /** The socket appears: from now on kubelet finds this behind it. */
+  readonly serve: (service: Service) => void;
 };
 
-/** The agent of a node. The service is what kubelet finds behind the socket. */
+/** The agent of a node. */
 export type AgentProgram = (around: NodeSurroundings) => {
-  readonly service: Service;
   run(signal: AbortSignal): Promise<void>;
 };
 

@@ -155,3 +155,25 @@ test('a snapshot, what is restored from it, and a copy', async () => {
   await assertSound(stage);
   assert.deepEqual(stage.admin.contents, []);
 });
+
+/** Binds stack at one path, and so do file systems with the mount of util-linux 2.39. */
+for (const isRaw of [true, false]) {
+  for (const seconds of [60]) {
+    const what = `${isRaw ? 'a bind' : 'a mount'} that hangs for ${seconds} s`;
+    test(`an agent dies beside ${what}, and the pod has its volume once`, async () => {
+      const stage = await cluster({ nodes: 1 });
+      const machine = stage.machine('n1');
+      const { faults, processes } = machine.world;
+      faults.next('mount', { kind: 'hang' });
+      stage.claim('data', { size: '300Mi', isRaw });
+      stage.pod('p', 'data');
+      const isMounting = () => processes.running.some(([name]) => name === 'mount');
+      await stage.until('it is about to be shown', isMounting);
+      machine.killAgent();
+      await stage.advance(seconds * 1_000);
+      faults.release();
+      await stage.until('the pod runs', runs(stage, 'p'));
+      await assertSound(stage);
+    });
+  }
+}
