@@ -183,6 +183,16 @@ test('after a start on which nothing hangs, LVM is not even asked', async () => 
   assert.equal(host.looks, 0);
 });
 
+test('what an earlier life began is looked for until there is nothing', async () => {
+  const { host, engine } = world();
+  const looks = [['umount /a'], []];
+  host.strays = () => Promise.resolve(looks.shift() ?? assert.fail('one look too many'));
+  assert.deepEqual(await engine.strays(), ['umount /a']);
+  assert.deepEqual(await engine.strays(), []);
+  await engine.recover(['vg1']);
+  assert.deepEqual(await engine.strays(), []);
+});
+
 /** A copy of one slice: two commands, the first of which takes long. */
 function copying(host: TinyHost): Task<string> {
   const isDone = () => host.changes.includes('lvchange v1');

@@ -40,6 +40,8 @@ export class Engine {
   readonly #lanes = new Map<string, Lane>();
   /** Two groups must never choose among the same devices at the same time. */
   readonly #devices: Lane;
+  /** Did the last look find commands of an earlier life? Nobody starts more of them. */
+  #mayHaveStrays = true;
 
   constructor(doors: { readonly host: Host; readonly clock: Clock; readonly trace: Trace }) {
     this.model = new HostModel(doors.host, doors.clock);
@@ -100,14 +102,21 @@ export class Engine {
     return { resumed, leftAlone: await this.#suspended() };
   }
 
+  /** Changing commands of an earlier life that still run: what they do is yet to come. */
+  async strays(): Promise<readonly string[]> {
+    if (!this.#mayHaveStrays) return [];
+    const strays = await this.#tools.host.strays();
+    this.#mayHaveStrays = strays.length > 0;
+    return strays;
+  }
+
   /**
    * What an earlier life started may not have got to lvm's lock yet: a look now would miss what it
    * is about to make. It is not ended, but waited for, and not for ever: it may hang.
    */
   async #waitForStrays(): Promise<void> {
-    const { host } = this.#tools;
     const endMs = this.#clock.nowMs() + limits.changeTimeoutMs;
-    while ((await host.strays()).length > 0 && this.#clock.nowMs() < endMs) {
+    while ((await this.strays()).length > 0 && this.#clock.nowMs() < endMs) {
       await this.#clock.sleep(limits.strayLookMs);
     }
   }

@@ -52,6 +52,8 @@ export class PublicationView {
     const { newest } = this.#engine.model;
     if (newest === undefined) this.#isReportFresh = true;
     const { host } = newest ?? (await this.#engine.observe());
+    // Before the mounts: what one of these did just before it ended is among them.
+    const strays = await this.#engine.strays();
     const lines = await this.#eye.mountLines();
     const path = await this.#eye.path(targetPath, lines);
     const device = await this.#eye.device(volume);
@@ -60,6 +62,7 @@ export class PublicationView {
     return {
       ...path,
       host,
+      strays,
       isReportFresh: this.#isReportFresh,
       device,
       elsewhere,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pendingTag } from '../../src/core/tags.ts';
+import { assertBlocked } from '../samples/decisions.ts';
 import type { Fault } from '../world/faults.ts';
 import { mounted, PublishingStage, raw, target, wish } from './publishing.ts';
 
@@ -74,6 +75,31 @@ test('a power cut at any moment of a first publish loses nothing that was promis
     assert.equal(stage.mountsAt(), 1);
   }
 });
+
+for (const access of [mounted('ext4'), raw]) {
+  test(`${access.kind}: what an earlier life is about to show is not shown a second time`, async () => {
+    const stage = new PublishingStage();
+    await stage.setUp();
+    const volume = await stage.make('db');
+    const other = await stage.make('other');
+    stage.world.faults.next('mount', { kind: 'hang' });
+    void stage.publisher.publish(wish(volume, { access }));
+    await stage.world.clock.advance(10_000);
+    stage.restart();
+    // It is waited for, and not for ever.
+    await stage.run(stage.engine.recover(['data']));
+    assertBlocked(
+      await stage.publish(volume, { access }),
+      'CommandTimedOut',
+      /mount .* still runs/,
+    );
+    assert.equal((await stage.publish(other, { targetPath: '/other' })).kind, 'settled');
+    stage.world.faults.release();
+    await stage.world.clock.advance(1_000);
+    assert.equal((await stage.publish(volume, { access })).kind, 'settled');
+    assert.equal(stage.mountsAt(), 1);
+  });
+}
 
 test('a caller that goes away stops the wait, not the work, and what has not begun is left', async () => {
   const stage = new PublishingStage();

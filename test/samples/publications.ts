@@ -61,6 +61,7 @@ export function seen(
     here: [],
     host: hostOf(sampleVg({ uuid: vgUuid, lvs, ...vg })),
     isReportFresh: true,
+    strays: [],
     device: deviceOf(volume),
     elsewhere: [],
     fileSystem: { kind: 'none' },

@@ -17,6 +17,8 @@ export type ObservedPublication = ObservedPath & {
   readonly host: ObservedHost;
   /** Was the report begun after the request came? */
   readonly isReportFresh: boolean;
+  /** Changing commands of an earlier life that still run, each in its words. */
+  readonly strays: readonly string[];
   /** What the kernel has under the volume's name. */
   readonly device: VolumeDevice | undefined;
   /** Other places where this very device is mounted or bound. */

@@ -109,6 +109,12 @@ const rows: readonly Row[] = [
     'make-directory',
   ],
   [
+    'does not wait for what an earlier life does elsewhere',
+    wanted(),
+    seen({}, { fileSystem: used, target: directory, strays: [`umount ${targetPath}2`, 'lvm vgs'] }),
+    'mount',
+  ],
+  [
     'mounts a mirror that misses a device',
     wanted(),
     seen({ kind: 'raid1', health: 'partial' }, { fileSystem: used, target: directory }),

@@ -36,6 +36,10 @@ export function planPublication(
   if (top !== undefined && !isMountOf(desired.volume, top.owner)) {
     return blocked('TargetTaken', `${observed.target.path} already shows ${nameOf(top)}`);
   }
+  const stray = strayAt(observed);
+  if (stray !== undefined) {
+    return blocked('CommandTimedOut', `${stray}, of an earlier life of ours, still runs`);
+  }
   const others = observed.elsewhere.map(({ mountPoint }) => mountPoint);
   // Who has it already keeps it: kubelet binds parts of it elsewhere, and asks again.
   if (desired.isExclusive && top === undefined && others.length > 0) {
@@ -50,6 +54,11 @@ export function planPublication(
   return top === undefined
     ? planMount(desired, access, volume, observed)
     : planMounted(desired, access, volume, { observed, top });
+}
+
+/** Mounts stack: what is yet to be mounted at the path would come on top of ours. */
+function strayAt({ strays, target }: ObservedPublication): string | undefined {
+  return strays.find((words) => ` ${words} `.includes(` ${target.path} `));
 }
 
 type MountAccess = Extract<Access, { kind: 'mount' }>;

@@ -99,6 +99,20 @@ const refusals: readonly Refusal[] = [
     /sanlock/,
   ],
   [
+    'that an earlier life is about to show here',
+    raw,
+    lvIs({}, { strays: [`nsenter -- mount --options bind /dev/mapper/vg1-v1 ${targetPath}`] }),
+    'CommandTimedOut',
+    /mount .* still runs/,
+  ],
+  [
+    'that an earlier life is about to take away here',
+    wanted(),
+    lvIs({}, { ...mounted, strays: ['lvm vgs', `umount ${targetPath}`] }),
+    'CommandTimedOut',
+    /umount .* still runs/,
+  ],
+  [
     'without a device node',
     wanted(),
     lvIs({}, { device: undefined }),
