@@ -6,19 +6,13 @@ import { desiredClone } from '../core/clone/desired.ts';
 import { isComplete } from '../core/complete.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { type LvmdCapacity, lvmdCapacities, lvmdFreeBytes } from '../core/lvmd-capacity.ts';
-import {
-  findLv,
-  findVg,
-  type ObservedHost,
-  type ObservedLv,
-  type ObservedVg,
-} from '../core/observed.ts';
+import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import { desiredSnapshot } from '../core/snapshot/desired.ts';
 import { checkCallerTags, copyingTag, isOurs, makingTag, readTag, tagOf } from '../core/tags.ts';
 import { usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { grownSize } from '../core/volume/plan.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, PlacedLv } from '../engine/engine.ts';
 import { asOperationError } from '../engine/execute.ts';
 import type { Task } from '../engine/job.ts';
 import type { Signal } from '../engine/ports.ts';
@@ -28,8 +22,6 @@ import { expand } from './expansion.ts';
 import { orThrow } from './outcome.ts';
 
 /** A volume and the group it is in. */
-export type PlacedLv = { readonly vg: ObservedVg; readonly lv: ObservedLv };
-
 type Named = { readonly name: string; readonly className: string };
 
 export type CreateLv = Named & {
@@ -196,7 +188,10 @@ export class LvmdVolumes {
   async #bring(task: Task<unknown>, { vg }: DeviceClass, name: string): Promise<PlacedLv> {
     orThrow(await this.#engine.submit(task));
     const found = placed(await this.#host(), vg, name);
-    if (found !== undefined) return found;
+    if (found !== undefined) {
+      await this.#engine.whole(found);
+      return found;
+    }
     throw new OperationError('VolumeLost', `${vg}/${name} was made, and somebody removed it`);
   }
 

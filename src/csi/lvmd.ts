@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import type { LvmdCapacity } from '../core/lvmd-capacity.ts';
 import { deviceNumber } from '../engine/device-number.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, PlacedLv } from '../engine/engine.ts';
 import type { Clock, Host } from '../engine/ports.ts';
 import type { Call } from './call.ts';
 import {
@@ -12,7 +12,7 @@ import {
   VGServiceDefinition,
   type WatchResponse,
 } from './generated/lvmd.ts';
-import type { LvmdVolumes, PlacedLv } from './lvmd-volumes.ts';
+import type { LvmdVolumes } from './lvmd-volumes.ts';
 import { type Service, service } from './service.ts';
 import { failureMessage, type Status, StatusError } from './status.ts';
 

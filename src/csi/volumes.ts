@@ -324,7 +324,7 @@ export class Volumes {
     const asked = orThrow(sizeFor(range, []));
     const isLargeEnough = asked <= record.sizeBytes;
     if (isLargeEnough) orThrow(withinLimit(record.sizeBytes, range.limitBytes));
-    if (isLargeEnough && !isGrowing(record)) return record;
+    if (isLargeEnough && !isGrowing(record)) return this.#whole(record);
     const wanted = {
       name: id,
       className: deviceClass.name,
@@ -420,8 +420,13 @@ export class Volumes {
   async #bring(task: Task<VolumeStatus>): Promise<VolumeRecord> {
     const { name } = settled(await this.#submit(task));
     const record = (await this.records()).find(({ id }) => id === name);
-    if (record !== undefined) return record;
+    if (record !== undefined) return this.#whole(record);
     throw new OperationError('VolumeLost', `${name} was made, and somebody removed it at once`);
+  }
+
+  async #whole(record: VolumeRecord): Promise<VolumeRecord> {
+    await this.#parts.engine.whole(record);
+    return record;
   }
 
   async #submit(task: Task<VolumeStatus>) {

@@ -1,11 +1,19 @@
 import { assert } from '../base/assert.ts';
-import type { OperationError } from '../base/failures.ts';
+import type { Bytes } from '../base/bytes.ts';
+import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
-import type { ObservedHost, ObservedNode } from '../core/observed.ts';
+import type { ObservedHost, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
+import { reloadVolume } from '../lvm/looks.ts';
+import {
+  allMappedDevices,
+  asOperationError,
+  execute,
+  resumeSuspended,
+  runCommand,
+} from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
@@ -24,6 +32,9 @@ export type NodeTask<Status> = {
   status(node: ObservedNode): Status;
 };
 
+/** An LV, and where it is. */
+export type PlacedLv = { readonly vg: ObservedVg; readonly lv: ObservedLv };
+
 /** Device-mapper devices that held back their I/O when we started. */
 export type Recovered = {
   readonly resumed: readonly string[];
@@ -37,6 +48,7 @@ export class Engine {
   readonly turns = new Turns();
   readonly #tools: LaneTools;
   readonly #clock: Clock;
+  readonly #eye: PublicationEye;
   readonly #lanes = new Map<string, Lane>();
   /** Two groups must never choose among the same devices at the same time. */
   readonly #devices: Lane;
@@ -47,7 +59,8 @@ export class Engine {
     this.model = new HostModel(doors.host, doors.clock);
     this.#clock = doors.clock;
     const { host, clock, trace } = doors;
-    const witness = kernelWitness(new PublicationEye(host, clock));
+    this.#eye = new PublicationEye(host, clock);
+    const witness = kernelWitness(this.#eye);
     this.#tools = { host, model: this.model, witness, trace };
     this.#devices = new Lane(this.#tools);
     this.model.onReport(() => {
@@ -70,6 +83,32 @@ export class Engine {
 
   observe(): Promise<Report> {
     return this.model.refresh();
+  }
+
+  /**
+   * The kernel shows a volume as large as lvm's books have it. An lvextend that was cut off between
+   * the two leaves it smaller, and whoever is told the size would not find it.
+   */
+  async whole(placed: PlacedLv): Promise<void> {
+    const shown = await this.#shown(placed);
+    if (shown === undefined) return;
+    const { vg, lv } = placed;
+    const command = reloadVolume(vg.name, lv.name, lv.uuid);
+    const subject = { noun: 'rescue', volume: lv.name };
+    const { host, trace } = this.#tools;
+    const reload = () => runCommand(host, command, { kind: 'extend-lv' }, subject, trace);
+    await this.#lane(vg.name).exclusive(reload);
+    const still = await this.#shown(placed);
+    if (still === undefined) return;
+    const message = `${vg.name}/${lv.name} has ${lv.sizeBytes} bytes, and the kernel shows ${still}`;
+    throw new OperationError('StaleView', message);
+  }
+
+  /** How large the kernel shows what is larger; a snapshot's own size is no size of its content. */
+  async #shown({ vg, lv }: PlacedLv): Promise<Bytes | undefined> {
+    if (!lv.isActive || lv.kind === 'cow-snapshot') return undefined;
+    const device = await this.#eye.device({ vg: vg.name, name: lv.name });
+    return device === undefined || device.sizeBytes >= lv.sizeBytes ? undefined : device.sizeBytes;
   }
 
   /** With every block device, which takes longer. */

@@ -258,15 +258,18 @@ export class Lane {
       else model.witness(change, step, uuid);
       return { kind: 'done', uuid };
     } catch (error) {
-      const failure = asOperationError(error);
-      // It is mended before the next look, and the step is tried once more.
-      const trouble = job.repeats === 0 ? mendable(step, failure.code) : undefined;
-      if (trouble === undefined) job.failure = failure;
-      else this.#mendable = trouble;
-      this.suspect(step);
+      this.#failed(job, step, asOperationError(error));
       this.#doubt();
       return failed;
     }
+  }
+
+  /** What can be mended is mended before the next look, and the step is tried once more. */
+  #failed(job: Job, step: Step, failure: OperationError): void {
+    const trouble = job.repeats === 0 ? mendable(step, failure.code) : undefined;
+    if (trouble === undefined) job.failure = failure;
+    else this.#mendable = trouble;
+    this.suspect(step);
   }
 
   /** Something changed, and only a look can tell what. */
@@ -315,8 +318,7 @@ export class Lane {
         }
       });
     } catch (error) {
-      job.failure = asOperationError(error);
-      this.suspect(step);
+      this.#failed(job, step, asOperationError(error));
     }
     this.#doubt();
   }

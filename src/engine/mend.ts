@@ -2,10 +2,10 @@ import type { FailureCode } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
-import type { ActivateLv, Step } from '../core/step.ts';
+import type { ActivateLv, Step, ZeroRange } from '../core/step.ts';
 import type { Command } from '../lvm/command.ts';
 import { lookThinPoolHealth } from '../lvm/dm-status.ts';
-import { dropDevice } from '../lvm/looks.ts';
+import { dropDevice, reloadVolume } from '../lvm/looks.ts';
 import {
   isThatSnapshot,
   lookMetadataText,
@@ -26,12 +26,14 @@ type Doors = { readonly host: Host; readonly model: HostModel; readonly trace: T
 export type Mendable =
   | { readonly how: 'send-queued-messages'; readonly step: ActivateLv }
   | { readonly how: 'drop-stray-parts'; readonly step: ActivateLv }
+  | { readonly how: 'reload-volume'; readonly step: ZeroRange }
   | { readonly how: 'mend-pool'; readonly step: Step }
   | { readonly how: 'finish-snapshot'; readonly step: Step };
 
 export function mendable(step: Step, code: FailureCode): Mendable | undefined {
   if (code === 'ThinPoolUnhealthy') return { how: 'mend-pool', step };
   if (code === 'ThinSnapshotHalfMade') return { how: 'finish-snapshot', step };
+  if (step.kind === 'zero-range' && step.isShown === true) return { how: 'reload-volume', step };
   if (step.kind !== 'activate-lv') return undefined;
   if (code === 'ThinVolumeUnknown') return { how: 'send-queued-messages', step };
   return code === 'VolumePartsActive' ? { how: 'drop-stray-parts', step } : undefined;
@@ -43,6 +45,8 @@ export async function mend(doors: Doors, trouble: Mendable): Promise<void> {
       return await sendQueuedMessages(doors, trouble.step);
     case 'drop-stray-parts':
       return await dropStrayParts(doors, trouble.step);
+    case 'reload-volume':
+      return await reload(doors, trouble.step);
     case 'mend-pool':
       return await mendPool(doors, trouble.step);
     case 'finish-snapshot':
@@ -65,6 +69,17 @@ async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise
     const drop = runCommand(host, dropDevice(name), step, { noun: 'rescue', volume: lv }, trace);
     await drop.catch(asOperationError);
   }
+}
+
+/**
+ * An lvextend that was cut off may have written its books, and not have told the kernel: then there
+ * is no end to overwrite. The kernel is told.
+ */
+async function reload({ host, trace }: Doors, step: ZeroRange): Promise<void> {
+  const { vg, lv, lvUuid } = step;
+  const subject = { noun: 'rescue', volume: lv };
+  const run = runCommand(host, reloadVolume(vg, lv, lvUuid), step, subject, trace);
+  await run.catch(asOperationError);
 }
 
 /**

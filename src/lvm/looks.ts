@@ -100,6 +100,11 @@ export function dropDevice(dmName: string): Command {
   return changeDevice(['dmsetup', 'remove', dmName]);
 }
 
+/** The kernel takes the volume as lvm's books have it now. One that is inactive stays so. */
+export function reloadVolume(vg: string, lv: string, lvUuid: string): Command {
+  return changeDevice(['lvm', 'lvchange', '--refresh', '--select', `lv_uuid=${lvUuid}`, `${vg}/${lv}`]);
+}
+
 function changeDevice(argv: Command['argv']): Command {
   return { argv, effect: 'changes', timeoutMs: limits.changeTimeoutMs };
 }

@@ -59,3 +59,37 @@ test('what an administrator grew after an expansion failed is not zeroed by the 
   assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
   assert.deepEqual(scene.lv('id-1').content, before);
 });
+
+const cutOff = { kind: 'killed', when: 'after', mishap: 'stale-table' } as const;
+
+for (const mode of ['ext4', 'raw'] as const) {
+  test(`who is told that a volume grew finds it so in the kernel, ${mode}`, async () => {
+    const scene = await TenantsScene.begin();
+    await scene.run(scene.create('a', 100));
+    await scene.run(scene.publish('id-1', mode));
+    scene.stage.world.faults.next('lvextend', cutOff);
+    assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
+    const { activeExtents, extents } = scene.lv('id-1');
+    assert.equal(activeExtents, extents);
+    assert.deepEqual(mode === 'raw' ? scene.leftIn('id-1') : [], []);
+  });
+}
+
+test('a copy that is larger than its source is so in the kernel too', async () => {
+  const scene = await TenantsScene.begin();
+  await scene.run(scene.create('a', 100, { className: 'thin' }));
+  scene.stage.world.faults.next('lvextend', cutOff);
+  const source = { kind: 'volume', id: 'id-1' } as const;
+  const { id } = await scene.run(scene.create('b', 700, { className: 'thin', source }));
+  assert.equal(scene.lv(id).activeExtents, scene.lv(id).extents);
+});
+
+test('a volume whose kernel cannot be told keeps whoever asked waiting', async () => {
+  const scene = await TenantsScene.begin();
+  await scene.run(scene.create('a', 100));
+  scene.stage.world.faults.next('lvextend', cutOff);
+  scene.stage.world.faults.next('--refresh', { kind: 'fail' });
+  await assert.rejects(scene.run(scene.expand('id-1', 700)));
+  assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
+  assert.equal(scene.lv('id-1').activeExtents, scene.lv('id-1').extents);
+});

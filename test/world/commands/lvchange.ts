@@ -9,6 +9,7 @@ import { type Outcome, Voice } from '../text.ts';
 export const lvchangeOptions = {
   activate: 'value',
   ignoreactivationskip: 'flag',
+  refresh: 'flag',
   addtag: 'value',
   deltag: 'value',
   permission: 'value',
@@ -41,6 +42,10 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
       machine.leaking.delete(leaking);
     }
     return changeActivation(machine, lv, wanted, { voice, mishap });
+  }
+  if (parsed.options.has('refresh')) {
+    if (lv.isActive) reload(lv);
+    return voice.end();
   }
   const zero = option(parsed, 'zero');
   if (zero !== undefined && lv.body.kind === 'pool') lv.body.zeroes = zero === 'y';
@@ -110,11 +115,21 @@ function changeActivation(
 export function activate(lv: Lv): void {
   const together = family(lv);
   for (const member of together) {
+    // LVM leaves what is awake as the kernel has it.
+    if (member.isActive && !member.isSuspended) continue;
     member.isActive = true;
-    member.isSuspended = false;
     if (member.body.kind === 'raid') member.body.failed.clear();
-    member.activeExtents = member.extents;
+    load(member);
   }
+}
+
+export function reload(lv: Lv): void {
+  for (const member of family(lv)) load(member);
+}
+
+function load(lv: Lv): void {
+  lv.isSuspended = false;
+  lv.activeExtents = lv.extents;
 }
 
 export function deactivate(lv: Lv): void {
