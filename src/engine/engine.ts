@@ -100,8 +100,8 @@ export class Engine {
     await this.#lane(vg.name).exclusive(reload);
     const still = await this.#shown(placed);
     if (still === undefined) return;
-    const message = `${vg.name}/${lv.name} has ${lv.sizeBytes} bytes, and the kernel shows ${still}`;
-    throw new OperationError('StaleView', message);
+    const has = `${vg.name}/${lv.name} has ${lv.sizeBytes} bytes`;
+    throw new OperationError('StaleView', `${has}, and the kernel shows ${still}`);
   }
 
   /** How large the kernel shows what is larger; a snapshot's own size is no size of its content. */

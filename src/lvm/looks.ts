@@ -102,7 +102,14 @@ export function dropDevice(dmName: string): Command {
 
 /** The kernel takes the volume as lvm's books have it now. One that is inactive stays so. */
 export function reloadVolume(vg: string, lv: string, lvUuid: string): Command {
-  return changeDevice(['lvm', 'lvchange', '--refresh', '--select', `lv_uuid=${lvUuid}`, `${vg}/${lv}`]);
+  return changeDevice([
+    'lvm',
+    'lvchange',
+    '--refresh',
+    '--select',
+    `lv_uuid=${lvUuid}`,
+    `${vg}/${lv}`,
+  ]);
 }
 
 function changeDevice(argv: Command['argv']): Command {
