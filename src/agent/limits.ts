@@ -15,7 +15,7 @@ export const agentLimits = {
   /** Changes of a volume group that come together are told together. */
   capacitySettleMs: 200,
   /** One class is told at most this often. */
-  capacityWriteMs: 700,
+  capacityWriteMs: 2_000,
   /** Changes of what is asked for that come together are acted upon together. */
   groupsSettleMs: 200,
   /** Groups that are not as they should be are looked at again after this. */
