@@ -126,8 +126,8 @@ export const clusterMutants: readonly ClusterMutant[] = [
   one(
     'a file system stays as small as it was',
     'src/core/publication/plan.ts',
-    'if (fileSystem.growsToBytes <= fileSystem.sizeBytes) return restPublished;',
-    'if (0 < 1) return restPublished;',
+    'if (isFull) return restPublished;',
+    'if (isFull || 0 < 1) return restPublished;',
   ),
   one(
     'a raw volume shows what others left',

@@ -148,8 +148,10 @@ export function planGrowth(
 ): PublicationDecision {
   if (done.hasTriedToGrow) return restPublished;
   if (fileSystem === undefined) return lookAt('file-system');
-  if (fileSystem.kind !== 'found') return restPublished;
-  if (fileSystem.growsToBytes <= fileSystem.sizeBytes) return restPublished;
+  // What cannot be read may be too small: whoever must know asks the program that makes it grow.
+  if (fileSystem.kind !== 'found' && ease.mayStaySmall === true) return restPublished;
+  const isFull = fileSystem.kind === 'found' && fileSystem.growsToBytes <= fileSystem.sizeBytes;
+  if (isFull) return restPublished;
   const { path } = target;
   return act({ kind: 'grow-file-system', fsType, device: device.path, path, ...ease });
 }
