@@ -2,7 +2,8 @@ import { busyboxImage } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { claimKind, logicalVolumeKind } from '../../src/kube/kinds.ts';
-import type { Burst } from './figures.ts';
+import type { Burst, NodeTime } from './figures.ts';
+import { between } from './node-time.ts';
 import { namespace, podKind, type Seen } from './seen.ts';
 
 export const className = 'bench';
@@ -13,12 +14,15 @@ export type BurstPlan = {
   readonly claims: number;
   /** A pod for each so many claims: a node runs no hundred pods at once here. */
   readonly claimsPerPod: number;
+  readonly time: () => Promise<NodeTime>;
 };
 
 /** Claims and the pods that want them, all asked for at once; then all of it goes again. */
 export async function runBurst(client: KubeClient, seen: Seen, plan: BurstPlan): Promise<Burst> {
+  const before = await plan.time();
   const asked = await askFor(client, plan);
   await isThere('bound', asked.claims, seen.boundAtMs);
+  const time = between(before, await plan.time());
   await isThere('ready', asked.pods, seen.readyAtMs);
   const lasted = (askedAtMs: ReadonlyMap<string, number>, at: ReadonlyMap<string, number>) =>
     [...askedAtMs].map(([name, fromMs]) => (at.get(name) ?? Number.NaN) - fromMs);
@@ -29,6 +33,7 @@ export async function runBurst(client: KubeClient, seen: Seen, plan: BurstPlan):
     boundMs: lasted(asked.claims, seen.boundAtMs),
     readyMs: lasted(asked.pods, seen.readyAtMs),
     allBoundMs: Math.max(...bound) - firstMs,
+    time,
   };
   return burst;
 }

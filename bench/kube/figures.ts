@@ -9,6 +9,18 @@ export type Burst = {
   readonly readyMs: readonly number[];
   /** From the first request until the last claim was Bound. */
   readonly allBoundMs: number;
+  /** What the nodes did until then. */
+  readonly time: NodeTime;
+};
+
+/** Seconds of the processors of all nodes. */
+export type NodeTime = {
+  readonly udev: number;
+  /** Programs that the processes of the side ran: lvm, mkfs, mount. */
+  readonly programs: number;
+  readonly own: number;
+  readonly kubelet: number;
+  readonly others: number;
 };
 
 /** Writes to the API server, by resource, of all processes of one side. */

@@ -4,6 +4,7 @@ import type { AuditLog } from './audit.ts';
 import { runBurst, sweep } from './burst.ts';
 import type { Burst, SideFigures, Writes } from './figures.ts';
 import { countLvm, stopCounting } from './lvm-runs.ts';
+import { timeOf } from './node-time.ts';
 import { lookAtProcesses } from './processes.ts';
 import type { Seen } from './seen.ts';
 import type { Side } from './side.ts';
@@ -32,7 +33,7 @@ export async function measure(side: Side, bench: Bench): Promise<SideFigures> {
   const { client, seen, tell } = bench;
   tell(`${side.name}: installing`);
   await side.install();
-  const plan = { name: `${side.name}-warm`, claims: 2, claimsPerPod: 1 };
+  const plan = { name: `${side.name}-warm`, claims: 2, claimsPerPod: 1, time: timed(side, bench) };
   await runBurst(client, seen, plan);
   await sweep(client, seen);
   const { bursts, counted } = await allBursts(side, bench);
@@ -45,15 +46,20 @@ export async function measure(side: Side, bench: Bench): Promise<SideFigures> {
   return { side: side.name, bursts, counted, lvm, processes };
 }
 
+function timed(side: Side, { cluster }: Bench) {
+  return () => timeOf(cluster.nodes, side.nameOf);
+}
+
 async function allBursts(side: Side, bench: Bench) {
   const { client, seen, audit, tell, options } = bench;
+  const time = timed(side, bench);
   const bursts: Burst[] = [];
   let counted: { readonly claims: number; readonly writes: Writes } = { claims: 0, writes: {} };
   for (const { claims, rounds } of options.bursts) {
     for (let round = 0; round < rounds; round += 1) {
       const name = `${side.name}-${claims}-${round}`;
       const moment = await audit.now();
-      const burst = await runBurst(client, seen, { name, claims, claimsPerPod });
+      const burst = await runBurst(client, seen, { name, claims, claimsPerPod, time });
       const writes = await audit.since(moment, side.namespace);
       // The largest burst tells most: what is written by the clock is spread over all of it.
       if (claims >= counted.claims) counted = { claims, writes };
@@ -65,9 +71,11 @@ async function allBursts(side: Side, bench: Bench) {
   return { bursts, counted };
 }
 
-async function lvmRuns(side: Side, { cluster, client, seen }: Bench) {
+async function lvmRuns(side: Side, bench: Bench) {
+  const { cluster, client, seen } = bench;
   await Promise.all(cluster.nodes.map((node) => countLvm(node)));
-  const plan = { name: `${side.name}-lvm`, claims: lvmCounted, claimsPerPod };
+  const time = timed(side, bench);
+  const plan = { name: `${side.name}-lvm`, claims: lvmCounted, claimsPerPod, time };
   await runBurst(client, seen, plan);
   const runs = await Promise.all(cluster.nodes.map((node) => stopCounting(node)));
   await sweep(client, seen);

@@ -4,7 +4,7 @@ import type { ProcessFigures } from './figures.ts';
 /** What a process is called in the tables; nothing for those of others. */
 export type NameOf = (commandLine: string) => string | undefined;
 
-const listing = `for at in /proc/[0-9]*; do
+export const listing = `for at in /proc/[0-9]*; do
   echo "\${at#/proc/} $(tr '\\0' ' ' <$at/cmdline)"
 done 2>/dev/null`;
 
@@ -14,11 +14,7 @@ export async function lookAtProcesses(
   nameOf: NameOf,
   idleSeconds: number,
 ): Promise<readonly ProcessFigures[]> {
-  const found = (await guest.sh(listing)).split('\n').flatMap((line) => {
-    const [, pid = '', command = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
-    const name = nameOf(command.trim());
-    return name === undefined ? [] : [{ pid, name }];
-  });
+  const found = namedIn(await guest.sh(listing), nameOf);
   if (found.length === 0) return [];
   const pids = found.map(({ pid }) => pid).join(' ');
   const cpu = `for pid in ${pids}; do
@@ -48,6 +44,14 @@ export async function lookAtProcesses(
     });
   }
   return all;
+}
+
+export function namedIn(listed: string, nameOf: NameOf) {
+  return listed.split('\n').flatMap((line) => {
+    const [, pid = '', command = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
+    const name = nameOf(command.trim());
+    return name === undefined ? [] : [{ pid, name }];
+  });
 }
 
 /** Nanoseconds of its threads, and hundredths of a second of programs that it ran. */

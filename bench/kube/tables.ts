@@ -5,6 +5,7 @@ import type { Burst, SideFigures } from './figures.ts';
 export function showKube(sides: readonly SideFigures[]): string {
   return [
     ...['## Claims and pods', showTimes(sides)],
+    ...['## Where the nodes were until all were bound', showNodeTime(sides)],
     ...['## Writes to the API server for each claim', showWrites(sides)],
     ...['## Runs of lvm for each claim and its pod', showLvm(sides)],
     ...['## Processes', showProcesses(sides)],
@@ -44,6 +45,21 @@ function showTimes(sides: readonly SideFigures[]): string {
   );
   const head = ['claims at once', 'pods', 'rounds', 'side', 'bound, ms', 'ready, ms', 'claims/s'];
   return table(head, rows);
+}
+
+/** Seconds of a node's processor for each claim. */
+function showNodeTime(sides: readonly SideFigures[]): string {
+  const keys = ['programs', 'udev', 'own', 'kubelet', 'others'] as const;
+  const rows = sizesOf(sides).flatMap((claims) =>
+    sides.map((side) => {
+      const bursts = burstsOf(side, claims);
+      const share = (key: (typeof keys)[number]) =>
+        median(bursts.map(({ time }) => time[key] / claims)).toFixed(2);
+      return [String(claims), side.side, ...keys.map(share)];
+    }),
+  );
+  const own = ['lvm and what else it ran', 'udev', 'its own processes'];
+  return table(['claims at once', 'side', ...own, 'kubelet, containerd', 'others'], rows);
 }
 
 /** What the aim is about, then the rest by name. */
