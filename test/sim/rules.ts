@@ -153,11 +153,14 @@ export class Rules {
     const owner = new Map<string, string>();
     for (const vg of this.#world.machine.vgs) {
       for (const pv of vg.pvs) {
-        const other = owner.get(pv.device);
+        // Not by the name that lvm wrote down: that of a device that was away is the same for all.
+        const path = this.#world.machine.deviceOf(pv)?.path;
+        if (path === undefined) continue;
+        const other = owner.get(path);
         if (other !== undefined && other !== vg.name) {
-          this.say(`${pv.device} is in ${other} and in ${vg.name}`);
+          this.say(`${path} is in ${other} and in ${vg.name}`);
         }
-        owner.set(pv.device, vg.name);
+        owner.set(path, vg.name);
       }
     }
   }
