@@ -25,6 +25,8 @@ export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFil
     },
     readKnown: () => readKnownGroups(stateDirectory),
     writeKnown: (known) => writeKnownGroups(stateDirectory, known),
+    readLeaving: () => readKnownGroups(stateDirectory, 'leaving.json'),
+    writeLeaving: (leaving) => writeKnownGroups(stateDirectory, leaving, 'leaving.json'),
   };
 }
 

@@ -43,6 +43,9 @@ export type NodeFiles = {
   writeLvmd(text: string, before: string | undefined): Promise<void>;
   readKnown(): Promise<ReadonlyMap<string, string>>;
   writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
+  /** Groups that are being removed. */
+  readLeaving(): Promise<ReadonlyMap<string, string>>;
+  writeLeaving(leaving: ReadonlyMap<string, string>): Promise<void>;
 };
 
 export type VolumeGroupsParts = {
@@ -107,7 +110,8 @@ export class VolumeGroups {
     const node = nodes.get({ name });
     if (node === undefined) return undefined;
     const report = [...reports.values()].find(({ metadata }) => metadata.name === name);
-    this.#known ??= await files.readKnown();
+    // An administrator may have given a group up.
+    this.#known = await files.readKnown();
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const [cluster] = clusters.values();
     const tolerations = cluster?.spec?.tolerations ?? [];
@@ -235,11 +239,13 @@ export class VolumeGroups {
       for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
+        await this.#noteLeaving(name);
         settled(await engine.submitNode(volumeGroupTask(vg, all)));
       }
       await this.#learn(name, undefined);
+      await this.#forgetLeaving(name);
     } catch (error) {
-      return [troubleOf(`volume group ${name} stays`, error)];
+      return this.#stays(name, error);
     }
     const patch = guardOff(group, groupFinalizer(node));
     if (patch === undefined) return [];
@@ -249,6 +255,43 @@ export class VolumeGroups {
       if (!(error instanceof KubeError) || error.code !== 'NotFound') throw error;
     }
     return [];
+  }
+
+  /**
+   * One that is not to be seen was removed by us, or its disks are away: only a note that came
+   * before its removal tells them apart. It is there only while the removal is under way.
+   */
+  async #noteLeaving(name: string): Promise<void> {
+    const { files } = this.#parts;
+    const uuid = this.#known?.get(name);
+    const noted = await files.readLeaving();
+    if (uuid === undefined || noted.get(name) === uuid) return;
+    const vg = await this.#seen(uuid);
+    if (vg === undefined) {
+      throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
+    }
+    if (vg.lvs.length === 0) await files.writeLeaving(new Map([...noted, [name, uuid]]));
+  }
+
+  async #forgetLeaving(name: string): Promise<void> {
+    const { files } = this.#parts;
+    const noted = new Map(await files.readLeaving());
+    if (noted.delete(name)) await files.writeLeaving(noted);
+  }
+
+  async #stays(name: string, error: unknown): Promise<readonly string[]> {
+    const trouble = troubleOf(`volume group ${name} stays`, error);
+    try {
+      const isHere = (await this.#seen(this.#known?.get(name))) !== undefined;
+      if (isHere) await this.#forgetLeaving(name);
+      return [trouble];
+    } catch (second) {
+      return [trouble, troubleOf(`volume group ${name}`, second)];
+    }
+  }
+
+  async #seen(uuid: string | undefined) {
+    return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.uuid === uuid);
   }
 
   async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {

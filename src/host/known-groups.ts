@@ -6,11 +6,17 @@ import { writeDurably } from './durable-file.ts';
 /**
  * Which volume groups were seen on this host, by name: `groups.json` in the state directory. A
  * group whose disks are all gone looks like one that was never made; only this tells them apart.
+ * `leaving.json` has those that are being removed: one of these that is gone was removed.
  */
 export type KnownGroups = ReadonlyMap<string, string>;
 
-export async function readKnownGroups(directory: string): Promise<KnownGroups> {
-  const path = join(directory, 'groups.json');
+type GroupsFile = 'groups.json' | 'leaving.json';
+
+export async function readKnownGroups(
+  directory: string,
+  file: GroupsFile = 'groups.json',
+): Promise<KnownGroups> {
+  const path = join(directory, file);
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -21,8 +27,12 @@ export async function readKnownGroups(directory: string): Promise<KnownGroups> {
   return parse(path, text);
 }
 
-export async function writeKnownGroups(directory: string, groups: KnownGroups): Promise<void> {
-  const path = join(directory, 'groups.json');
+export async function writeKnownGroups(
+  directory: string,
+  groups: KnownGroups,
+  file: GroupsFile = 'groups.json',
+): Promise<void> {
+  const path = join(directory, file);
   try {
     const text = JSON.stringify({ groups: Object.fromEntries(groups) }, undefined, 2);
     await writeDurably(path, `${text}\n`);

@@ -35,6 +35,7 @@ export class GroupScene {
   /** What lies on the node's own disk: it outlives a life of the agent. */
   lvmd: string | undefined;
   known: ReadonlyMap<string, string> = new Map();
+  leaving: ReadonlyMap<string, string> = new Map();
   #stop = new AbortController();
   #bug: unknown;
 
@@ -72,6 +73,10 @@ export class GroupScene {
         readKnown: async () => this.known,
         writeKnown: async (known) => {
           if (!signal.aborted) this.known = known;
+        },
+        readLeaving: async () => this.leaving,
+        writeLeaving: async (leaving) => {
+          if (!signal.aborted) this.leaving = leaving;
         },
       },
     });

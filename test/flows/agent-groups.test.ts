@@ -95,6 +95,42 @@ test('a class that goes takes its group along when it is empty, and waits while 
   assert.deepEqual([...scene.known], []);
 });
 
+test('a group whose disks are away is not forgotten with its class, unless it is given up', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  const { world } = scene.stage;
+  const disks = world.vg('vg1')?.pvs.map(({ device }) => device) ?? [];
+  for (const disk of disks) world.admin.pull(disk);
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  await scene.settle(60_000);
+  assert.deepEqual([...scene.known.keys()], ['vg1']);
+  assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
+  assert.match(scene.log.map(({ message }) => message).join('\n'), /vg1 stays: VolumeGroupLost/);
+  scene.known = new Map();
+  await scene.until(
+    'given up',
+    () => (scene.object('vg1')?.metadata.finalizers ?? []).length === 0,
+  );
+});
+
+test('an agent that is killed at any moment of a removal comes to its end', async () => {
+  for (let turns = 1; turns < 400; turns += 23) {
+    const scene = new GroupScene();
+    scene.group('vg1', { ...two, thinPoolConfig });
+    scene.start();
+    await scene.until('ready', () => scene.isReady('vg1'));
+    scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    for (let turn = 0; turn < turns; turn += 1) await scene.pass(5);
+    scene.kill();
+    scene.start();
+    await scene.until('gone', () => (scene.object('vg1')?.metadata.finalizers ?? []).length === 0);
+    assert.equal(scene.stage.world.vg('vg1'), undefined, `after ${turns} turns`);
+    assert.deepEqual([...scene.known], []);
+  }
+});
+
 test('a device that shall leave is emptied and taken out', async () => {
   const scene = new GroupScene();
   scene.group('vg1', two);
