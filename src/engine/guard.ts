@@ -1,7 +1,7 @@
 import type { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { type GuardedPool, planPoolGrowth } from '../core/guard.ts';
-import { findLv, findVg, type ObservedHost } from '../core/observed.ts';
+import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
 import type { DesiredSnapshot } from '../core/snapshot/desired.ts';
 import {
   lookSnapshotFill,
@@ -81,8 +81,12 @@ export class Guard {
 
   async #fills() {
     const { host } = this.#parts;
-    const pools = parseThinPoolHealth((await read(host, lookThinPoolHealth)).stdout);
-    const snapshots = parseSnapshotFill((await read(host, lookSnapshotFill)).stdout);
+    const pools = this.#mayHave('thin-pool')
+      ? parseThinPoolHealth((await read(host, lookThinPoolHealth)).stdout)
+      : [];
+    const snapshots = this.#mayHave('cow-snapshot')
+      ? parseSnapshotFill((await read(host, lookSnapshotFill)).stdout)
+      : [];
     return [
       ...pools.map(({ name, dataPercent, metadataPercent }) => {
         const percent = Math.max(dataPercent, metadataPercent);
@@ -92,6 +96,12 @@ export class Guard {
         return { name, percent, isFull: percent >= limits.cowGrowAtPercent };
       }),
     ];
+  }
+
+  /** By the newest report: what was made by hand since is in the next one. */
+  #mayHave(kind: ObservedLv['kind']): boolean {
+    const { newest } = this.#parts.engine.model;
+    return newest?.host.vgs.some(({ lvs }) => lvs.some((lv) => lv.kind === kind)) ?? true;
   }
 
   async #look(): Promise<void> {

@@ -100,6 +100,23 @@ test('a quiet host is asked without a single lvm run', async () => {
   const before = stage.world.spawns.get('lvm fullreport') ?? 0;
   await stage.world.clock.advance(10 * limits.fillLookMs);
   assert.equal(stage.world.spawns.get('lvm fullreport'), before);
-  assert.ok((stage.world.spawns.get('dmsetup status') ?? 0) >= 18);
+  assert.ok((stage.world.spawns.get('dmsetup status') ?? 0) >= 9);
+  stop.abort();
+});
+
+test('the kernel is asked only for what there is', async () => {
+  const { stage, stop } = await guardedStage();
+  await stage.run(stage.engine.observe());
+  const asked = async () => {
+    const { history } = stage.world.processes;
+    const from = history.length;
+    await stage.world.clock.advance(limits.fillLookMs + 1_000);
+    const looks = history.slice(from).filter(([program]) => program === 'dmsetup');
+    return looks.map((argv) => argv[argv.indexOf('--target') + 1]);
+  };
+  assert.deepEqual(await asked(), ['thin-pool']);
+  stage.world.admin.run('lvm', 'lvremove', '--yes', 'data/pool');
+  await stage.run(stage.engine.observe());
+  assert.deepEqual(await asked(), []);
   stop.abort();
 });
