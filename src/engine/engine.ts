@@ -104,9 +104,12 @@ export class Engine {
     throw new OperationError('StaleView', `${has}, and the kernel shows ${still}`);
   }
 
-  /** How large the kernel shows what is larger; a snapshot's own size is no size of its content. */
+  /**
+   * How large the kernel shows what is larger; a snapshot's own size is no size of its content. A
+   * report calls what the kernel has otherwise inactive.
+   */
   async #shown({ vg, lv }: PlacedLv): Promise<Bytes | undefined> {
-    if (!lv.isActive || lv.kind === 'cow-snapshot') return undefined;
+    if (lv.kind === 'cow-snapshot') return undefined;
     const device = await this.#eye.device({ vg: vg.name, name: lv.name });
     return device === undefined || device.sizeBytes >= lv.sizeBytes ? undefined : device.sizeBytes;
   }

@@ -407,6 +407,26 @@ test('a volume that an administrator removed is gone for all calls, and its name
   await driver.must({ op: 'delete', id: idle });
 });
 
+test('a volume that grew in the books of lvm only is as large as it is told to be', async () => {
+  const id = await scene.filled('half-grown', 'admin');
+  const dm = `admin-${id.replaceAll('-', '--')}`;
+  await scene.sh(
+    `set -e
+    dmsetup table ${dm} >/tmp/before
+    lvextend --quiet --size 100m admin/${id}
+    dmsetup reload ${dm} /tmp/before
+    dmsetup resume ${dm}`,
+  );
+  await driver.look();
+  assert.equal((await driver.must({ op: 'expand', id, mib: 100 })).mib, 100);
+  const shown = await scene.sh(`blockdev --getsize64 /dev/mapper/${dm}`);
+  assert.equal(shown.trim(), String(100n * MiB));
+  await driver.must({ op: 'grow', id, path: '/pods/half-grown' });
+  await scene.holds(id, 'half-grown');
+  await scene.hide(id, 'half-grown');
+  await driver.must({ op: 'delete', id });
+});
+
 test('a renamed group is away, with nothing lost or made twice, until it has its name again', async () => {
   const shown = await scene.filled('shown', 'moves');
   const idle = await scene.filled('unshown', 'moves');
