@@ -249,6 +249,9 @@ export class Lane {
     if (newest !== report && staleReason(step, newest.host) !== undefined) return failed;
     const { noun, volume } = job.task;
     const { host, model, trace, witness } = this.#tools;
+    // To lvm it is active, and still it is not as the books have it.
+    const isInVain = step.kind === 'activate-lv' && job.repeats > 0;
+    if (isInVain) await mend(this.#tools, { how: 'reload-volume', step });
     try {
       const said = await execute(host, step, { noun, volume }, trace);
       const change = model.changed();

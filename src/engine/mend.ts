@@ -26,7 +26,7 @@ type Doors = { readonly host: Host; readonly model: HostModel; readonly trace: T
 export type Mendable =
   | { readonly how: 'send-queued-messages'; readonly step: ActivateLv }
   | { readonly how: 'drop-stray-parts'; readonly step: ActivateLv }
-  | { readonly how: 'reload-volume'; readonly step: ZeroRange }
+  | { readonly how: 'reload-volume'; readonly step: ZeroRange | ActivateLv }
   | { readonly how: 'mend-pool'; readonly step: Step }
   | { readonly how: 'finish-snapshot'; readonly step: Step };
 
@@ -73,9 +73,9 @@ async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise
 
 /**
  * An lvextend that was cut off may have written its books, and not have told the kernel: then there
- * is no end to overwrite. The kernel is told.
+ * is no end to overwrite, and lvm calls the volume neither active nor inactive. The kernel is told.
  */
-async function reload({ host, trace }: Doors, step: ZeroRange): Promise<void> {
+async function reload({ host, trace }: Doors, step: ZeroRange | ActivateLv): Promise<void> {
   const { vg, lv, lvUuid } = step;
   const subject = { noun: 'rescue', volume: lv };
   const run = runCommand(host, reloadVolume(vg, lv, lvUuid), step, subject, trace);

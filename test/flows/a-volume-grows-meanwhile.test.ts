@@ -88,8 +88,9 @@ test('a volume whose kernel cannot be told keeps whoever asked waiting', async (
   const scene = await TenantsScene.begin();
   await scene.run(scene.create('a', 100));
   scene.stage.world.faults.next('lvextend', cutOff);
-  scene.stage.world.faults.next('--refresh', { kind: 'fail' });
-  await assert.rejects(scene.run(scene.expand('id-1', 700)));
+  const mended = scene.stage.world.faults.next('--refresh', { kind: 'fail' }, 99);
+  await assert.rejects(scene.run(scene.expand('id-1', 700)), { code: 'StaleView' });
+  mended();
   assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
   assert.equal(scene.lv('id-1').activeExtents, scene.lv('id-1').extents);
 });

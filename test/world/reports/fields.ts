@@ -110,19 +110,27 @@ export function segmentsOf(lv: Lv): readonly SegmentRow[] {
 }
 
 function attributes(machine: Machine, lv: Lv): string {
+  const isStale = hasStaleTable(lv);
   const open = isOpen(lv) ? 'o' : '-';
   return [
     typeLetter(lv),
     lv.isReadOnly ? 'r' : 'w',
     lockedPart(lv) === '' ? 'I' : 'i',
     '-',
-    stateLetter(lv),
-    open,
+    isStale ? 'X' : stateLetter(lv),
+    isStale ? 'X' : open,
     targetLetter(lv),
     zeroLetter(lv),
-    healthLetter(machine, lv),
+    isStale && lv.body.kind !== 'raid' ? 'X' : healthLetter(machine, lv),
     lv.skipsActivation ? 'k' : '-',
   ].join('');
+}
+
+/** LVM finds no segment that is as long as the kernel's, and so knows nothing of the rest. */
+function hasStaleTable(lv: Lv): boolean {
+  const kinds: readonly string[] = ['plain', 'thin', 'raid'];
+  const isSmaller = lv.activeExtents !== lv.extents && kinds.includes(lv.body.kind);
+  return lv.isActive && !lv.isSuspended && isSmaller;
 }
 
 function zeroLetter({ body }: Lv): string {
