@@ -18,6 +18,9 @@ import {
   wipedAnnotation,
   wishFor,
 } from '../core/lvm-cluster/node-wish.ts';
+import { permitFor } from '../core/permit.ts';
+import { isBlocked } from '../core/usable-vg.ts';
+import type { DesiredVg } from '../core/volume-group/desired.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
@@ -162,6 +165,7 @@ export class VolumeGroups {
       try {
         const { uuid } = settled(await engine.submitNode(volumeGroupTask(vg, desired)));
         if (uuid !== undefined) await this.#learn(vg.name, uuid);
+        await this.#forgetLeaving(vg.name);
       } catch (error) {
         troubles.push(troubleOf(`volume group ${vg.name}`, error));
       }
@@ -239,7 +243,7 @@ export class VolumeGroups {
       for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
-        await this.#noteLeaving(name);
+        await this.#noteLeaving(vg);
         settled(await engine.submitNode(volumeGroupTask(vg, all)));
       }
       await this.#learn(name, undefined);
@@ -261,7 +265,7 @@ export class VolumeGroups {
    * One that is not to be seen was removed by us, or its disks are away: only a note that came
    * before its removal tells them apart. It is there only while the removal is under way.
    */
-  async #noteLeaving(name: string): Promise<void> {
+  async #noteLeaving({ name, ownerTag }: DesiredVg): Promise<void> {
     const { files } = this.#parts;
     const uuid = this.#known?.get(name);
     const noted = await files.readLeaving();
@@ -270,7 +274,13 @@ export class VolumeGroups {
     if (vg === undefined) {
       throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
     }
-    if (vg.lvs.length === 0) await files.writeLeaving(new Map([...noted, [name, uuid]]));
+    if (vg.name !== name) {
+      const message = `${name} (${uuid}) was renamed to ${vg.name}: give it its name back`;
+      throw new OperationError('VolumeGroupRenamed', message);
+    }
+    const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
+    if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
+    await files.writeLeaving(new Map([...noted, [name, uuid]]));
   }
 
   async #forgetLeaving(name: string): Promise<void> {

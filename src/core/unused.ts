@@ -17,6 +17,7 @@ export function formattedFor({ uuid, tags }: ObservedLv): readonly string[] {
 }
 
 /** For a copy of what nobody has used: its sources may be gone when it is first shown. */
-export function madeForTag(source: ObservedLv): string {
-  return tagOf('madeFor', formattedFor(source).slice(0, limits.madeForMax).join('/'));
+export function madeForTags(source: ObservedLv): readonly string[] {
+  const uuids = formattedFor(source).slice(0, limits.madeForMax);
+  return uuids.length === 0 ? [] : [tagOf('madeFor', uuids.join('/'))];
 }

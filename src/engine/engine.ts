@@ -61,7 +61,7 @@ export class Engine {
     const { host, clock, trace } = doors;
     this.#eye = new PublicationEye(host, clock);
     const witness = kernelWitness(this.#eye);
-    this.#tools = { host, model: this.model, witness, trace };
+    this.#tools = { host, model: this.model, witness, trace, strays: () => this.strays() };
     this.#devices = new Lane(this.#tools);
     this.model.onReport(() => {
       for (const lane of this.#lanes.values()) lane.takeUpRescue();
@@ -97,7 +97,15 @@ export class Engine {
     const subject = { noun: 'rescue', volume: lv.name };
     const { host, trace } = this.#tools;
     const reload = () => runCommand(host, command, { kind: 'extend-lv' }, subject, trace);
-    await this.#lane(vg.name).exclusive(reload);
+    const lane = this.#lane(vg.name);
+    try {
+      await lane.exclusive(reload);
+    } catch (error) {
+      // It may have died while the volume was suspended: that is searched for first.
+      lane.suspect({ vgUuid: vg.uuid });
+      await lane.exclusive(() => Promise.resolve());
+      throw error;
+    }
     const still = await this.#shown(placed);
     if (still === undefined) return;
     const has = `${vg.name}/${lv.name} has ${lv.sizeBytes} bytes`;

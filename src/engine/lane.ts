@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts';
 import { blocked, failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
+import { dmName } from '../core/names.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
@@ -21,6 +22,8 @@ export type LaneTools = {
   readonly model: HostModel;
   readonly witness: Witness;
   readonly trace: Trace;
+  /** Changing commands of an earlier life that still run, each in its words. */
+  readonly strays?: () => Promise<readonly string[]>;
 };
 
 /**
@@ -184,18 +187,34 @@ export class Lane {
    * mended, and only in its turn: another command may have suspended a device on purpose.
    */
   async rescue(): Promise<void> {
+    await this.#resume();
+    const trouble = this.#mendable;
+    this.#mendable = undefined;
+    if (trouble !== undefined) await this.#mend(trouble);
+  }
+
+  async #resume(): Promise<void> {
     const { host, trace } = this.#tools;
     for (const vgUuid of this.#suspects) {
       await resumeSuspended(host, vgUuid, { noun: 'rescue', volume: '' }, trace);
       this.#suspects.delete(vgUuid);
     }
-    const trouble = this.#mendable;
-    this.#mendable = undefined;
-    if (trouble !== undefined) await mend(this.#tools, trouble);
+  }
+
+  /** What mends may itself die while a device is suspended. */
+  async #mend(trouble: Mendable): Promise<void> {
+    try {
+      await mend(this.#tools, trouble);
+    } catch (error) {
+      // Whoever needs what is not mended is told so by his own step.
+      asOperationError(error);
+      this.suspect(trouble.step);
+      await this.#resume();
+    }
   }
 
   /** After a failure: the group is searched before anything else is done in it. */
-  suspect(step: Step): void {
+  suspect(step: Step | { readonly vgUuid: string }): void {
     if ('vgUuid' in step) this.#suspects.add(step.vgUuid);
   }
 
@@ -251,7 +270,7 @@ export class Lane {
     const { host, model, trace, witness } = this.#tools;
     // To lvm it is active, and still it is not as the books have it.
     const isInVain = step.kind === 'activate-lv' && job.repeats > 0;
-    if (isInVain) await mend(this.#tools, { how: 'reload-volume', step });
+    if (isInVain) await this.#mend({ how: 'reload-volume', step });
     try {
       const said = await execute(host, step, { noun, volume }, trace);
       const change = model.changed();
@@ -307,6 +326,12 @@ export class Lane {
     this.#enqueue(job);
   }
 
+  async #awaitStrays(step: Step): Promise<void> {
+    const stray = strayOn(step, (await this.#tools.strays?.()) ?? []);
+    if (stray === undefined) return;
+    throw new OperationError('CommandTimedOut', `${stray}, of an earlier life of ours, still runs`);
+  }
+
   async #runLong(job: Job, step: Step): Promise<void> {
     this.#count(job, step);
     const { noun, volume } = job.task;
@@ -314,6 +339,7 @@ export class Lane {
     const [first, ...others] = commandsOf(step);
     try {
       assert(first !== undefined, 'a step has at least one command');
+      await this.#awaitStrays(step);
       await runCommand(host, first, step, { noun, volume }, trace);
       await this.exclusive(async () => {
         for (const command of others) {
@@ -325,6 +351,13 @@ export class Lane {
     }
     this.#doubt();
   }
+}
+
+/** What an earlier life writes to a volume may come after all that is written to it now. */
+function strayOn(step: Step, strays: readonly string[]): string | undefined {
+  if (!('lvUuid' in step)) return undefined;
+  const device = `/dev/mapper/${dmName(step.vg, step.lv)}`;
+  return strays.find((words) => words.split(/[\s=]/).includes(device));
 }
 
 function targetOf(step: Step): string {

@@ -78,8 +78,7 @@ async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise
 async function reload({ host, trace }: Doors, step: ZeroRange | ActivateLv): Promise<void> {
   const { vg, lv, lvUuid } = step;
   const subject = { noun: 'rescue', volume: lv };
-  const run = runCommand(host, reloadVolume(vg, lv, lvUuid), step, subject, trace);
-  await run.catch(asOperationError);
+  await runCommand(host, reloadVolume(vg, lv, lvUuid), step, subject, trace);
 }
 
 /**

@@ -28,7 +28,7 @@ export async function findStrays(look: ProcessLook): Promise<readonly string[]> 
   for (const pid of all.filter((name) => /^[0-9]+$/.test(name))) {
     const stray = await strayAt(look, pid);
     if (stray !== undefined) strays.push(stray);
-    if (performance.now() >= endAtMs) return strays;
+    if (performance.now() >= endAtMs) return [...strays, 'processes that were not looked at'];
   }
   return strays;
 }

@@ -94,3 +94,26 @@ test('a volume whose kernel cannot be told keeps whoever asked waiting', async (
   assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
   assert.equal(scene.lv('id-1').activeExtents, scene.lv('id-1').extents);
 });
+
+test('a volume that was left suspended while the kernel was told is resumed', async () => {
+  const scene = await rawVolume();
+  const { faults } = scene.stage.world;
+  faults.next('lvextend', cutOff);
+  faults.next('--refresh', { kind: 'killed', when: 'after', mishap: 'left-suspended' });
+  assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
+  const { isSuspended, activeExtents, extents } = scene.lv('id-1');
+  assert.deepEqual([isSuspended, activeExtents], [false, extents]);
+});
+
+test('zeroes of an earlier life do not come after what a pod wrote', async () => {
+  const scene = await rawVolume();
+  scene.stage.world.faults.next('dd', { kind: 'slow', ms: 900_000 });
+  void scene.expand('id-1', 700).catch(() => undefined);
+  await scene.stage.world.clock.advance(10_000);
+  await scene.restart();
+  const again = scene.expand('id-1', 700);
+  await assert.rejects(scene.run(again), { code: 'CommandTimedOut' });
+  await scene.stage.world.clock.advance(900_000);
+  assert.equal((await scene.run(scene.expand('id-1', 700))).sizeBytes, 700n * MiB);
+  assert.deepEqual(scene.leftIn('id-1'), []);
+});

@@ -228,6 +228,16 @@ test('a copy whose file system does not grow is not shown as if it had, and grow
   assert.equal(stage.mountsAt(second), 1);
 });
 
+test('a copy that grew later is shown as it is, though its file system does not follow', async () => {
+  const { stage } = await ready();
+  const copy = await stage.clone('copy', 'db', 500);
+  await stage.publish(copy, { targetPath: second });
+  await stage.unpublish(copy, second);
+  await stage.run(stage.engine.submit(volumeTask(stage.volume('copy', 'thin', 700))));
+  stage.world.faults.always('resize2fs', { kind: 'fail', stderr: 'Bad luck' });
+  assert.equal((await stage.publish(copy, { targetPath: second })).kind, 'settled');
+});
+
 test('a file system that does not grow is shown all the same, with a note', async () => {
   const { stage, volume } = await ready();
   await stage.unpublish(volume);

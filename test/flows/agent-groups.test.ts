@@ -115,6 +115,31 @@ test('a group whose disks are away is not forgotten with its class, unless it is
   );
 });
 
+test('a group that was renamed is not forgotten with its class', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'data', 'vg1');
+  admin.vgrename('vg1', 'vg2');
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  await scene.settle(60_000);
+  assert.deepEqual([...scene.known.keys()], ['vg1']);
+  assert.match(scene.log.map(({ message }) => message).join('\n'), /vg1 stays: VolumeGroupRenamed/);
+});
+
+test('a group that is served is not leaving, whatever was noted once', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  scene.leaving = scene.known;
+  scene.kill();
+  scene.start();
+  await scene.until('not leaving', () => scene.leaving.size === 0);
+});
+
 test('an agent that is killed at any moment of a removal comes to its end', async () => {
   for (let turns = 1; turns < 400; turns += 23) {
     const scene = new GroupScene();

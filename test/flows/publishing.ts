@@ -10,6 +10,7 @@ import {
   type PublishedVolume,
 } from '../../src/core/publication/desired.ts';
 import type { PublicationStatus } from '../../src/core/publication/status.ts';
+import { tagOf } from '../../src/core/tags.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
 import type { Outcome } from '../../src/engine/job.ts';
 import { Publisher } from '../../src/engine/publisher.ts';
@@ -43,7 +44,10 @@ export class PublishingStage extends Stage {
   }
 
   async clone(name: string, source: string, mib = 400): Promise<PublishedVolume> {
-    const request = { name, source, className: 'thin', sizeBytes: times(MiB, mib) };
+    const sizeBytes = times(MiB, mib);
+    // The driver notes what was asked for.
+    const tags = [tagOf('asked', String(sizeBytes))];
+    const request = { name, source, className: 'thin', sizeBytes, tags };
     const wanted = desiredClone(request, this.node.deviceClasses);
     assert.ok(!isBlocked(wanted));
     const made = await this.run(this.engine.submit(cloneTask(wanted)));

@@ -146,6 +146,7 @@ export class Faults {
       case 'lvcreate':
         return beginsPlain(argv) ? 'left-plain' : 'activation-fails';
       case 'lvchange':
+        if (argv.includes('--refresh')) return 'left-suspended';
         return argv.includes('--activate') ? 'activation-fails' : undefined;
       case 'lvextend':
         return this.#chance.happens(0.5) ? 'left-suspended' : 'stale-table';

@@ -21,7 +21,7 @@ import {
   tagOf,
   tagsOf,
 } from '../tags.ts';
-import { isUnused, madeForTag } from '../unused.ts';
+import { isUnused, madeForTags } from '../unused.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import type { PresentVolume } from '../volume/desired.ts';
 import { unfinishedGrowth } from '../volume/growth.ts';
@@ -133,7 +133,7 @@ function planTarget(desired: DesiredClone, source: ObservedLv, host: ObservedHos
 
 /** What nobody has used yet is as good as new in a copy too: it may be formatted and zeroed. */
 function tagsFor({ tags }: DesiredClone, source: ObservedLv): readonly string[] {
-  return isUnused(source) ? [...tags, pendingTag, madeForTag(source)] : tags;
+  return isUnused(source) ? [...tags, pendingTag, ...madeForTags(source)] : tags;
 }
 
 function planCopy(

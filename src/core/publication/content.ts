@@ -1,6 +1,6 @@
 import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
-import type { ObservedLv, Signatures } from '../observed.ts';
+import type { ObservedLv, ObservedVg, Signatures } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { pendingTag, readTag } from '../tags.ts';
 import { formattedFor } from '../unused.ts';
@@ -56,9 +56,26 @@ function isOurWork(found: FoundFileSystem, fsType: FsType, { lv }: Publishable):
  * A copy that was taken after our mkfs on its source had come to its end, and before anybody had
  * noted that: the mark came along with a file system that is whole. The source may be gone.
  */
-function isWorkForSource(found: FoundFileSystem, fsType: FsType, { lv }: Publishable): boolean {
+function isWorkForSource(found: FoundFileSystem, fsType: FsType, { vg, lv }: Publishable): boolean {
   if (found.kind !== 'found' || found.isUnfinished || found.type !== fsType) return false;
-  return formattedFor(lv).some((uuid) => found.uuid === fileSystemUuid(uuid));
+  // Copies of an earlier version have no note, and are known while their sources are there.
+  const isNoted = readTag(lv.tags, 'madeFor') !== undefined;
+  const sources = isNoted ? formattedFor(lv) : sourcesIn(vg, lv);
+  return sources.some((uuid) => found.uuid === fileSystemUuid(uuid));
+}
+
+function sourcesIn(vg: ObservedVg, lv: ObservedLv): readonly string[] {
+  const seen = new Set<ObservedLv>();
+  for (let from = sourceIn(vg, lv); from !== undefined && !seen.has(from); ) {
+    seen.add(from);
+    from = sourceIn(vg, from);
+  }
+  return [...seen].map(({ uuid }) => uuid);
+}
+
+function sourceIn(vg: ObservedVg, { tags }: ObservedLv): ObservedLv | undefined {
+  const name = readTag(tags, 'source');
+  return vg.lvs.find((one) => one.name === name);
 }
 
 function planExisting(

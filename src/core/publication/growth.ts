@@ -27,5 +27,5 @@ export function planFileSystemGrowth(
   }
   // A raw device is as large as its volume by itself. What is read-only stays as it is.
   if (top.isNode || top.isReadOnly || !isFsType(top.fsType)) return restPublished;
-  return planGrowth({ fsType: top.fsType }, volume, observed);
+  return planGrowth({ fsType: top.fsType }, volume, observed, { mustKnow: true });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { extents } from '../../../test/samples/observed.ts';
+import { extents, sampleLv } from '../../../test/samples/observed.ts';
 import {
   deviceOf,
   fileSystem,
@@ -164,6 +164,24 @@ const rows: readonly Row[] = [
     'uses the file system that a copy took over from a source in its first moments',
     wanted(),
     pendingCopy({ fileSystem: fileSystem({ uuid: fileSystemUuid('source-uuid') }) }),
+    'mount',
+  ],
+  [
+    'or on a copy of an earlier version, while its source is there',
+    wanted(),
+    seen(
+      { tags: [...pending.tags, tagOf('source', 's')] },
+      {
+        ...{ target: directory, probes: undefined },
+        fileSystem: fileSystem({ uuid: fileSystemUuid('source-uuid') }),
+      },
+      {
+        lvs: [
+          sampleLv({ name: 's', uuid: 'source-uuid' }),
+          volumeLv({ tags: [...pending.tags, tagOf('source', 's')] }),
+        ],
+      },
+    ),
     'mount',
   ],
   [

@@ -1,6 +1,6 @@
 import { blocked } from '../../base/failures.ts';
 import { showList } from '../../base/show.ts';
-import { pendingTag } from '../tags.ts';
+import { pendingTag, readBytes } from '../tags.ts';
 import { showsOldBlocks } from '../volume/growth.ts';
 import { isCopy, planContent, planZeroing } from './content.ts';
 import type { Access, PresentPublication } from './desired.ts';
@@ -56,9 +56,13 @@ export function planPublication(
     : planMounted(desired, access, volume, { observed, top });
 }
 
-/** Mounts stack: what is yet to be mounted at the path would come on top of ours. */
-function strayAt({ strays, target }: ObservedPublication): string | undefined {
-  return strays.find((words) => ` ${words} `.includes(` ${target.path} `));
+/**
+ * Mounts stack: what is yet to be mounted at the path would come on top of ours. What is yet to be
+ * done with the volume elsewhere may show it twice.
+ */
+function strayAt({ strays, target, device }: ObservedPublication): string | undefined {
+  const named = [target.path, ...(device === undefined ? [] : [device.path])];
+  return strays.find((words) => named.some((path) => ` ${words} `.includes(` ${path} `)));
 }
 
 type MountAccess = Extract<Access, { kind: 'mount' }>;
@@ -136,7 +140,14 @@ function planMounted(
   if (isUnfinished) return act({ kind: 'in-group', want: 'clear-marks' });
   if (desired.isReadOnly) return restPublished;
   // A claim is told the size of a copy when it is bound: kubelet never asks for this growth.
-  return planGrowth(access, volume, observed, isCopy(volume.lv) ? {} : { mayStaySmall: true });
+  const ease = isAsItWasMade(volume) ? {} : ({ mayStaySmall: true } as const);
+  return planGrowth(access, volume, observed, ease);
+}
+
+/** A copy that has not grown since. Whoever lets it grow later asks for that of its file system. */
+function isAsItWasMade({ vg, lv }: Publishable): boolean {
+  const asked = readBytes(lv.tags, 'asked');
+  return isCopy(lv) && asked !== undefined && lv.sizeBytes < asked + vg.extentSizeBytes;
 }
 
 /** A file system that is smaller than its device grows while it is mounted. */
@@ -144,16 +155,17 @@ export function planGrowth(
   { fsType }: Pick<MountAccess, 'fsType'>,
   { device }: Pick<Publishable, 'device'>,
   { done, fileSystem, target }: ObservedPublication,
-  ease: Pick<GrowFileSystem, 'mayStaySmall'> = {},
+  ease: Pick<GrowFileSystem, 'mayStaySmall'> & { readonly mustKnow?: true },
 ): PublicationDecision {
   if (done.hasTriedToGrow) return restPublished;
   if (fileSystem === undefined) return lookAt('file-system');
   // What cannot be read may be too small: whoever must know asks the program that makes it grow.
-  if (fileSystem.kind !== 'found' && ease.mayStaySmall === true) return restPublished;
+  const { mustKnow, ...allowed } = ease;
+  if (fileSystem.kind !== 'found' && mustKnow !== true) return restPublished;
   const isFull = fileSystem.kind === 'found' && fileSystem.growsToBytes <= fileSystem.sizeBytes;
   if (isFull) return restPublished;
   const { path } = target;
-  return act({ kind: 'grow-file-system', fsType, device: device.path, path, ...ease });
+  return act({ kind: 'grow-file-system', fsType, device: device.path, path, ...allowed });
 }
 
 function planNode(

@@ -106,6 +106,13 @@ const refusals: readonly Refusal[] = [
     /mount .* still runs/,
   ],
   [
+    'that an earlier life is about to show elsewhere',
+    wanted(),
+    lvIs({}, { strays: ['mount /dev/mapper/vg1-v1 /elsewhere'] }),
+    'CommandTimedOut',
+    /mount .* still runs/,
+  ],
+  [
     'that an earlier life is about to take away here',
     wanted(),
     lvIs({}, { ...mounted, strays: ['lvm vgs', `umount ${targetPath}`] }),

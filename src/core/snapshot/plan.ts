@@ -8,7 +8,7 @@ import { layouts } from '../layouts.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { type Decision, next, rest } from '../step.ts';
 import { copyingTag, copySourceRole, isOurs, readTag, snapshotRole, unusedTag } from '../tags.ts';
-import { isUnused, madeForTag } from '../unused.ts';
+import { isUnused, madeForTags } from '../unused.ts';
 import { poolRefusal } from '../usable-pool.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
 import { unfinishedGrowth } from '../volume/growth.ts';
@@ -95,7 +95,7 @@ function isOverwritten({ tags }: DesiredSnapshot, source: ObservedLv): boolean {
 }
 
 function tagsFor({ tags }: DesiredSnapshot, source: ObservedLv): readonly string[] {
-  return isUnused(source) ? [...tags, unusedTag, madeForTag(source)] : tags;
+  return isUnused(source) ? [...tags, unusedTag, ...madeForTags(source)] : tags;
 }
 
 function planExisting(desired: DesiredSnapshot, vg: ObservedVg, snapshot: ObservedLv): Decision {

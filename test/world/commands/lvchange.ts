@@ -44,6 +44,10 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
     return changeActivation(machine, lv, wanted, { voice, mishap });
   }
   if (parsed.options.has('refresh')) {
+    if (mishap === 'left-suspended') {
+      lv.isSuspended = lv.isActive;
+      return voice.fail(`Failed to resume logical volume ${vgName}/${lvName}.`);
+    }
     if (lv.isActive) reload(lv);
     return voice.end();
   }
