@@ -31,6 +31,8 @@ export class Job<Status = unknown> {
   stepCount = 0;
   lastStep = '';
   repeats = 0;
+  /** Did the last step end well, whatever came of it? */
+  hasEndedWell = false;
   /** A long step of it runs outside the queue; it comes back by itself. */
   isAway = false;
   /** In the model's count of events: a refusal must come from a look that began after it. */

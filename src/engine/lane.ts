@@ -269,10 +269,11 @@ export class Lane {
     const { noun, volume } = job.task;
     const { host, model, trace, witness } = this.#tools;
     // To lvm it is active, and still it is not as the books have it.
-    const isInVain = step.kind === 'activate-lv' && job.repeats > 0;
+    const isInVain = step.kind === 'activate-lv' && job.repeats > 0 && job.hasEndedWell;
     if (isInVain) await this.#mend({ how: 'reload-volume', step });
     try {
       const said = await execute(host, step, { noun, volume }, trace);
+      job.hasEndedWell = true;
       const change = model.changed();
       this.#lastChange = change;
       const uuid = await witness.see(step, said);
@@ -288,6 +289,7 @@ export class Lane {
 
   /** What can be mended is mended before the next look, and the step is tried once more. */
   #failed(job: Job, step: Step, failure: OperationError): void {
+    job.hasEndedWell = false;
     const trouble = job.repeats === 0 ? mendable(step, failure.code) : undefined;
     if (trouble === undefined) job.failure = failure;
     else this.#mendable = trouble;
