@@ -74,6 +74,9 @@ test('a pool that may grow does so before it is full, and no further', async () 
 
 test('a full volume group refuses with figures, keeps its spare, and nothing is half made', async () => {
   const first = await driver.create('first', 'room', 600);
+  // A snapshot of what nobody has used yet would need more.
+  await driver.must({ op: 'publish', id: first, path: '/pods/first' });
+  await driver.must({ op: 'unpublish', id: first, path: '/pods/first' });
   const second = { op: 'create', name: 'second', in: 'room', mib: 600 } as const;
   await driver.refused(
     second,
