@@ -33,7 +33,7 @@ export type Step =
 export type StepKind = Step['kind'];
 
 type InVg = { readonly vg: string; readonly vgUuid: string };
-type OnLv = InVg & { readonly lv: string; readonly lvUuid: string };
+export type OnLv = InVg & { readonly lv: string; readonly lvUuid: string };
 
 export type WipeDevice = {
   readonly kind: 'wipe-device';

@@ -6,14 +6,7 @@ import { show } from '../base/show.ts';
 import type { ObservedHost, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { reloadVolume } from '../lvm/looks.ts';
-import {
-  allMappedDevices,
-  asOperationError,
-  execute,
-  resumeSuspended,
-  runCommand,
-} from './execute.ts';
+import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
@@ -93,19 +86,8 @@ export class Engine {
     const shown = await this.#shown(placed);
     if (shown === undefined) return;
     const { vg, lv } = placed;
-    const command = reloadVolume(vg.name, lv.name, lv.uuid);
-    const subject = { noun: 'rescue', volume: lv.name };
-    const { host, trace } = this.#tools;
-    const reload = () => runCommand(host, command, { kind: 'extend-lv' }, subject, trace);
-    const lane = this.#lane(vg.name);
-    try {
-      await lane.exclusive(reload);
-    } catch (error) {
-      // It may have died while the volume was suspended: that is searched for first.
-      lane.suspect({ vgUuid: vg.uuid });
-      await lane.exclusive(() => Promise.resolve());
-      throw error;
-    }
+    const target = { vg: vg.name, vgUuid: vg.uuid, lv: lv.name, lvUuid: lv.uuid };
+    await this.#lane(vg.name).reload(target);
     const still = await this.#shown(placed);
     if (still === undefined) return;
     const has = `${vg.name}/${lv.name} has ${lv.sizeBytes} bytes`;

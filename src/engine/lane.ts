@@ -6,7 +6,7 @@ import { dmName } from '../core/names.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
-import { type Decision, isLong, type Step } from '../core/step.ts';
+import { type Decision, isLong, type OnLv, type Step } from '../core/step.ts';
 import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
@@ -193,6 +193,11 @@ export class Lane {
     if (trouble !== undefined) await this.#mend(trouble);
   }
 
+  /** Tells the kernel how a volume is, in its turn. */
+  reload(step: OnLv): Promise<void> {
+    return this.exclusive(() => this.#mend({ how: 'reload-volume', step }));
+  }
+
   async #resume(): Promise<void> {
     const { host, trace } = this.#tools;
     for (const vgUuid of this.#suspects) {
@@ -214,7 +219,7 @@ export class Lane {
   }
 
   /** After a failure: the group is searched before anything else is done in it. */
-  suspect(step: Step | { readonly vgUuid: string }): void {
+  suspect(step: Step | OnLv): void {
     if ('vgUuid' in step) this.#suspects.add(step.vgUuid);
   }
 

@@ -2,7 +2,7 @@ import type { FailureCode } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
-import type { ActivateLv, Step, ZeroRange } from '../core/step.ts';
+import type { ActivateLv, OnLv, Step } from '../core/step.ts';
 import type { Command } from '../lvm/command.ts';
 import { lookThinPoolHealth } from '../lvm/dm-status.ts';
 import { dropDevice, reloadVolume } from '../lvm/looks.ts';
@@ -26,14 +26,16 @@ type Doors = { readonly host: Host; readonly model: HostModel; readonly trace: T
 export type Mendable =
   | { readonly how: 'send-queued-messages'; readonly step: ActivateLv }
   | { readonly how: 'drop-stray-parts'; readonly step: ActivateLv }
-  | { readonly how: 'reload-volume'; readonly step: ZeroRange | ActivateLv }
+  | { readonly how: 'reload-volume'; readonly step: OnLv }
   | { readonly how: 'mend-pool'; readonly step: Step }
   | { readonly how: 'finish-snapshot'; readonly step: Step };
 
 export function mendable(step: Step, code: FailureCode): Mendable | undefined {
   if (code === 'ThinPoolUnhealthy') return { how: 'mend-pool', step };
   if (code === 'ThinSnapshotHalfMade') return { how: 'finish-snapshot', step };
-  if (step.kind === 'zero-range' && step.isShown === true) return { how: 'reload-volume', step };
+  // What takes too long may hang on a disk, and a volume with such I/O cannot be suspended.
+  const isSlow = code === 'CommandTimedOut';
+  if (step.kind === 'zero-range' && step.isShown && !isSlow) return { how: 'reload-volume', step };
   if (step.kind !== 'activate-lv') return undefined;
   if (code === 'ThinVolumeUnknown') return { how: 'send-queued-messages', step };
   return code === 'VolumePartsActive' ? { how: 'drop-stray-parts', step } : undefined;
@@ -75,10 +77,10 @@ async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise
  * An lvextend that was cut off may have written its books, and not have told the kernel: then there
  * is no end to overwrite, and lvm calls the volume neither active nor inactive. The kernel is told.
  */
-async function reload({ host, trace }: Doors, step: ZeroRange | ActivateLv): Promise<void> {
+async function reload({ host, trace }: Doors, step: OnLv): Promise<void> {
   const { vg, lv, lvUuid } = step;
   const subject = { noun: 'rescue', volume: lv };
-  await runCommand(host, reloadVolume(vg, lv, lvUuid), step, subject, trace);
+  await runCommand(host, reloadVolume(vg, lv, lvUuid), { kind: 'extend-lv' }, subject, trace);
 }
 
 /**
