@@ -77,5 +77,8 @@ const deaths: Play = (chance, className, startMs) => {
     const name = `x${chance.below(3)}`;
     events.push({ atMs, kind: 'expand', name, mib: 8 + 8 * round });
   }
+  // Whatever fails after it mends it by the way: this one is the last.
+  events.push({ atMs: atMs + 20_000, kind: 'death' });
+  events.push({ atMs: atMs + 20_001, kind: 'expand', name: 'x0', mib: 200 });
   return { events, rates: { mishap: 0.2, killed: 0.1, crash: 0.1 } };
 };

@@ -1,6 +1,7 @@
 import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
 import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
 import { pendingTag } from '../../src/core/tags.ts';
+import type { Command } from '../../src/lvm/command.ts';
 import { cowSnapshotsOf, type Lv, sizeBytes } from '../world/model.ts';
 import { FakeWorld } from '../world/world.ts';
 import { Agent } from './agent.ts';
@@ -214,6 +215,9 @@ class Simulation {
       case 'crash':
         this.#agent?.host.die();
         break;
+      case 'death':
+        this.#dieSuspended();
+        break;
       case 'power':
         this.rules.excuse(() => this.#world.cutPower(event));
         break;
@@ -227,6 +231,19 @@ class Simulation {
         this.#meddle(event);
         break;
     }
+  }
+
+  #dieSuspended(): void {
+    let isSuspended = false;
+    const { faults } = this.#world;
+    const grows = ({ argv }: Command) => {
+      const isGrowth = argv.includes('lvextend');
+      isSuspended ||= isGrowth;
+      return isGrowth;
+    };
+    const isRescue = ({ argv }: Command) => isSuspended && argv.includes('dmsetup');
+    faults.next(grows, { kind: 'mishap', mishap: 'left-suspended' });
+    faults.next(isRescue, { kind: 'crash', when: 'before' });
   }
 
   #add(

@@ -57,6 +57,8 @@ export type StoryEvent = { readonly atMs: number } & (
   | { readonly kind: 'admin-snapshot'; readonly name: string }
   | { readonly kind: 'pull' | 'insert'; readonly device: string }
   | { readonly kind: 'crash' }
+  /** The next growth leaves its device suspended, and the process dies before it mends that. */
+  | { readonly kind: 'death' }
   | { readonly kind: 'power'; readonly autoActivate: boolean }
 );
 
