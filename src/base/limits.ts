@@ -2,6 +2,8 @@ import { GiB, KiB, MiB } from './bytes.ts';
 
 /** Every limit, once, with its unit in its name. Docs and messages are made from these. */
 export const limits = {
+  /** All annotations of an object may have 256 KiB together, and others write some too. */
+  inventoryCharactersMax: 131_072,
   /** A plan that does not come to rest after so many steps is a bug. */
   passesMax: 200,
 

@@ -2,20 +2,18 @@ import { failures } from '../base/failures.ts';
 import { showBytes } from '../base/show.ts';
 import { planDevices } from '../core/device/plan.ts';
 import { deviceStatus } from '../core/device/status.ts';
+import { foreseeNode } from '../core/foresee.ts';
 import type { DesiredNode } from '../core/node.ts';
 import type { ObservedNode } from '../core/observed.ts';
 import { isForeseen } from '../core/predict.ts';
-import type { Decision, Step } from '../core/step.ts';
-import { planThinPool } from '../core/thin-pool/plan.ts';
-import { planVolumeGroup } from '../core/volume-group/plan.ts';
-import { foreseeSteps } from '../engine/engine.ts';
+import type { Step } from '../core/step.ts';
+import { stepText } from '../core/step-text.ts';
 import { settled } from '../engine/job.ts';
 import { observeNode } from '../engine/look.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import { type KnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { commandsOf } from '../lvm/argv.ts';
 import { type Context, recover } from './context.ts';
-import { stepText } from './step-text.ts';
 import { table } from './table.ts';
 
 /** What would be done to which device, what is left alone, and why. Nothing is changed. */
@@ -27,37 +25,11 @@ export async function plan(context: Context, desired: DesiredNode): Promise<bool
   if (steps.length === 0 && blocks.length === 0) context.print('Nothing to do.');
   if (steps.length > 0) context.print('Would do:');
   for (const [index, step] of steps.entries()) context.print(stepLines(step, index + 1));
-  for (const { what, decision } of blocks) {
-    if (decision.kind !== 'blocked') continue;
-    context.print(`Blocked: ${what}: ${decision.code}: ${decision.message}`);
-    context.print(`         ${failures[decision.code].hint}`);
+  for (const { what, code, message } of blocks) {
+    context.print(`Blocked: ${what}: ${code}: ${message}`);
+    context.print(`         ${failures[code].hint}`);
   }
   return blocks.length === 0;
-}
-
-type Foreseen = {
-  readonly steps: readonly Step[];
-  readonly blocks: readonly { readonly what: string; readonly decision: Decision }[];
-};
-
-function foreseeNode(desired: DesiredNode, node: ObservedNode): Foreseen {
-  const steps: Step[] = [];
-  const blocks: { what: string; decision: Decision }[] = [];
-  let view = node;
-  const foresee = (what: string, planOne: (host: ObservedNode) => Decision) => {
-    const foreseen = foreseeSteps(view, planOne);
-    steps.push(...foreseen.steps);
-    view = foreseen.host;
-    if (foreseen.end.kind === 'blocked') blocks.push({ what, decision: foreseen.end });
-  };
-  for (const vg of desired.volumeGroups) {
-    const others = desired.volumeGroups.filter((other) => other !== vg);
-    foresee(`volume group ${vg.name}`, (host) => planVolumeGroup(vg, host, others));
-  }
-  for (const pool of desired.thinPools) {
-    foresee(`thin pool ${pool.vg}/${pool.name}`, (host) => planThinPool(pool, host));
-  }
-  return { steps, blocks };
 }
 
 function stepLines(step: Step, index: number): string {

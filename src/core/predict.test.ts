@@ -269,3 +269,13 @@ test('what LVM has not yet named is never mistaken for an identity of LVM', () =
   assert.ok(isForeseen(foreseen('v1')));
   assert.ok(!isForeseen('qUlN3i-uJZ4-Kx3F-Wc9v-8gtR-jXvJ-1h4dXs'));
 });
+
+test('a group that goes leaves the labels of its devices', () => {
+  const vg = sampleVg({ pvs: [samplePv({ device: '/dev/disk/by-id/a' })] });
+  const devices = [sampleDevice({ path: '/dev/sda', links: ['/dev/disk/by-id/a'] })];
+  const node = { vgs: [vg], orphanPvs: [], devices };
+  const after = predict(node, { ...sampleSteps['remove-vg'], vgUuid: vg.uuid });
+  assert.deepEqual(after.vgs, []);
+  assert.deepEqual(after.orphanPvs, vg.pvs);
+  assert.deepEqual(after.devices[0]?.label, { kind: 'orphan', pvUuid: vg.pvs[0]?.uuid });
+});

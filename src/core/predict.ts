@@ -26,13 +26,29 @@ export function predict<H extends ObservedHost>(host: H, step: Step): H {
     case 'create-vg':
       return { ...host, vgs: [...host.vgs, newVg(step.vg, step.devices, step.tags, host)] };
     case 'remove-vg':
-      return { ...host, vgs: host.vgs.filter((vg) => vg.uuid !== step.vgUuid) };
+      return withoutVg(host, step.vgUuid);
     default:
       return {
         ...host,
         vgs: host.vgs.map((vg) => (vg.uuid === step.vgUuid ? predictVg(vg, step, host) : vg)),
       };
   }
+}
+
+/** vgremove leaves the labels of its devices. */
+function withoutVg<H extends ObservedHost>(host: H, vgUuid: string): H {
+  const left = host.vgs.find((vg) => vg.uuid === vgUuid)?.pvs ?? [];
+  const orphans = left.filter(({ isMissing }) => !isMissing);
+  const vgs = host.vgs.filter((vg) => vg.uuid !== vgUuid);
+  const bare = { ...host, vgs, orphanPvs: [...host.orphanPvs, ...orphans] };
+  return withDevices(bare, (devices) =>
+    devices.map((device) => {
+      const names = [device.path, ...device.links];
+      const pv = orphans.find((orphan) => names.includes(orphan.device));
+      if (pv === undefined) return device;
+      return { ...device, label: { kind: 'orphan', pvUuid: pv.uuid } };
+    }),
+  );
 }
 
 function withDevices<H extends ObservedHost>(

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { assertBlocked, assertRest } from '../../test/samples/decisions.ts';
+import { assertBlocked } from '../../test/samples/decisions.ts';
 import {
   extents,
-  hostOf,
   sampleLv,
   sampleVg,
   thickClass,
@@ -13,12 +12,12 @@ import { sampleSteps } from '../../test/samples/steps.ts';
 import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
 import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
-import type { ObservedHost, ObservedVg } from '../core/observed.ts';
+import type { ObservedVg } from '../core/observed.ts';
 import { next, rest } from '../core/step.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { desiredVolume } from '../core/volume/desired.ts';
 import { planVolume } from '../core/volume/plan.ts';
-import { Engine, foreseeSteps, type NodeTask } from './engine.ts';
+import { Engine, type NodeTask } from './engine.ts';
 import type { Task } from './job.ts';
 import { devicesOf } from './lane.ts';
 import type { TraceEvent } from './ports.ts';
@@ -236,27 +235,6 @@ test('a copy that fails is told, and not noted as done', async () => {
   host.behave = (name) => (name.startsWith('dd') ? { exitCode: 1 } : {});
   await assert.rejects(engine.submit(copying(host)), { code: 'CommandFailed' });
   assert.ok(!host.changes.includes('lvchange v1'));
-});
-
-test('all steps of a plan are foreseen without running any', () => {
-  const plan = (host: ObservedHost) => {
-    const [first] = ['a', 'b'].map((name) => planVolume(desiredOf(name), host));
-    const second = planVolume(desiredOf('b'), host);
-    return first?.kind === 'step' ? first : second;
-  };
-  const { steps, end, host } = foreseeSteps(hostOf(vgWithFree([10])), plan);
-  assert.deepEqual(
-    steps.map((step) => step.kind === 'create-lv' && step.lv),
-    ['a', 'b'],
-  );
-  assertRest(end);
-  assert.equal(host.vgs[0]?.freeBytes, extents(8));
-});
-
-test('a plan that never rests is foreseen only so far', () => {
-  const { steps, end } = foreseeSteps(hostOf(sampleVg()), () => next(sampleSteps['change-tags']));
-  assert.equal(steps.length, limits.passesMax);
-  assert.equal(end.kind, 'step');
 });
 
 test('nobody is told of a change before every device of its group keeps it', async () => {

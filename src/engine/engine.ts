@@ -3,8 +3,7 @@ import type { Bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
-import type { ObservedHost, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
-import { predict } from '../core/predict.ts';
+import type { ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
 import type { Decision, Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
@@ -209,20 +208,4 @@ function touchedBy(step: Step, node: ObservedNode): readonly string[] {
   if ('devices' in step) return [...step.devices, ...devicesOf(node, step.vg)];
   if ('device' in step) return [step.device];
   return devicesOf(node, step.vg);
-}
-
-/** All the steps a plan would take, as far as their effects can be foreseen. Nothing is run. */
-export function foreseeSteps<H extends ObservedHost>(
-  host: H,
-  plan: (host: H) => Decision,
-): { readonly steps: readonly Step[]; readonly end: Decision; readonly host: H } {
-  const steps: Step[] = [];
-  let view = host;
-  for (;;) {
-    const decision = plan(view);
-    const isEndless = steps.length >= limits.passesMax;
-    if (decision.kind !== 'step' || isEndless) return { steps, end: decision, host: view };
-    steps.push(decision.step);
-    view = predict(view, decision.step);
-  }
 }

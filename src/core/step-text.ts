@@ -1,5 +1,5 @@
 import { showBytes, showList } from '../base/show.ts';
-import type { Step } from '../core/step.ts';
+import type { Step } from './step.ts';
 
 /** A step in a person's words. The exact command is printed under it. */
 export function stepText(step: Step): string {

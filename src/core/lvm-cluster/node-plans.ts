@@ -1,0 +1,94 @@
+import { isMeant } from '../../api/lvm-cluster/nodes.ts';
+import type { LvmVolumeGroup } from '../../api/objects/lvm-volume-group.ts';
+import type { Node } from '../../api/objects/storage.ts';
+import { planDevices } from '../device/plan.ts';
+import { type DeviceStatus, deviceStatus } from '../device/status.ts';
+import { type Block, foreseeNode } from '../foresee.ts';
+import type { DesiredNode } from '../node.ts';
+import type { ObservedNode } from '../observed.ts';
+import type { Step } from '../step.ts';
+import type { ForeseenCluster } from './foresee.ts';
+import { inventoryAnnotation, readInventory } from './inventory.ts';
+import { groupFinalizer, leavingNode, wishFor } from './node-wish.ts';
+
+/** What the agent of one node would do, and to which disk. */
+export type NodePlan = {
+  readonly node: string;
+  /** Has its agent told of its disks? Without that nothing can be foreseen. */
+  readonly isTold: boolean;
+  readonly devices: readonly PlannedDevice[];
+  readonly steps: readonly Step[];
+  readonly blocks: readonly Block[];
+};
+
+export type PlannedDevice = DeviceStatus & { readonly group: string };
+
+/** One for each node that any class means or meant, in one order. */
+export function nodePlans({ view }: ForeseenCluster): readonly NodePlan[] {
+  const tolerations = view.cluster.spec?.tolerations ?? [];
+  return view.nodes
+    .toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
+    .flatMap((node) => {
+      const groups = view.groups.map((group) => markedFor(node, group, tolerations));
+      const isConcerned = groups.some((group) => hasMark(node, group));
+      const report = view.reports.find(({ metadata }) => metadata.name === node.metadata.name);
+      return isConcerned ? [planOf({ node, groups, report, tolerations })] : [];
+    });
+}
+
+type Tolerations = Parameters<typeof isMeant>[2];
+
+/** As the agent marks it before it begins. */
+function markedFor(node: Node, group: LvmVolumeGroup, tolerations: Tolerations): LvmVolumeGroup {
+  const { metadata, spec } = group;
+  const isGoing = metadata.deletionTimestamp !== undefined;
+  if (isGoing || hasMark(node, group) || !isMeant(node, spec?.nodeSelector, tolerations)) {
+    return group;
+  }
+  const finalizers = [...(metadata.finalizers ?? []), groupFinalizer(node.metadata.name)];
+  return { ...group, metadata: { ...metadata, finalizers } };
+}
+
+function hasMark({ metadata: { name } }: Node, { metadata }: LvmVolumeGroup): boolean {
+  return (metadata.finalizers ?? []).includes(groupFinalizer(name));
+}
+
+type Asked = Omit<Parameters<typeof wishFor>[0], 'known' | 'present'>;
+
+function planOf(asked: Asked): NodePlan {
+  const { name: node, annotations = {} } = asked.node.metadata;
+  const inventory = readInventory(annotations[inventoryAnnotation]);
+  if (inventory === undefined) return { node, isTold: false, devices: [], steps: [], blocks: [] };
+  const { known, node: observed } = inventory;
+  const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
+  const wish = wishFor(seen);
+  const parts = [
+    wish.desired,
+    // A pool goes before its group.
+    ...wish.leaving.flatMap((group) => {
+      const { volumeGroups, thinPools } = leavingNode(group, seen);
+      return [
+        { volumeGroups: [], thinPools },
+        { volumeGroups, thinPools: [] },
+      ];
+    }),
+  ];
+  const steps: Step[] = [];
+  const blocks: Block[] = [];
+  let view = observed;
+  for (const part of parts) {
+    const foreseen = foreseeNode(part, view);
+    steps.push(...foreseen.steps);
+    blocks.push(...foreseen.blocks);
+    view = foreseen.node;
+  }
+  return { node, isTold: true, devices: devicesOf(wish.desired, observed), steps, blocks };
+}
+
+function devicesOf({ volumeGroups }: DesiredNode, node: ObservedNode): readonly PlannedDevice[] {
+  return volumeGroups.flatMap((vg) => {
+    const others = volumeGroups.filter((other) => other !== vg);
+    const devices = deviceStatus(planDevices(vg, node, others));
+    return devices.map((device) => ({ group: vg.name, ...device }));
+  });
+}
