@@ -29,7 +29,7 @@ export function inventoryText({ node, known }: Inventory): string | undefined {
   const { devices, vgs, orphanPvs } = whatPlansNeed(node);
   const stored: Stored = {
     version,
-    known: Object.fromEntries([...known].toSorted()),
+    known: Object.fromEntries([...known].toSorted(([one], [other]) => (one < other ? -1 : 1))),
     devices: devices.map((device) => unusual(device, blankDevice)),
     vgs: vgs.map((vg) => ({
       ...unusual(vg, blankVg),
