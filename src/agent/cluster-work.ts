@@ -6,6 +6,7 @@ import { recordsIn } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
 import type { DeviceClass } from '../core/device-class.ts';
+import { type Inventory, inventoryText } from '../core/lvm-cluster/inventory.ts';
 import { lvmdCapacities } from '../core/lvmd-capacity.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import type { Groups } from '../csi/groups.ts';
@@ -65,6 +66,7 @@ export class ClusterWork {
   readonly #node: NodeReport;
   readonly #capacity: CapacityReport;
   #groups: VolumeGroups | undefined;
+  #inventory: string | null | undefined;
 
   constructor(parts: ClusterWorkParts) {
     this.#parts = parts;
@@ -86,6 +88,7 @@ export class ClusterWork {
     this.#node = new NodeReport({
       ...{ ...doors, informer: this.#nodes, isEager: parts.hasSchedulerExtender },
       capacities: () => this.#told(),
+      inventory: () => this.#inventory,
     });
     this.#capacity = new CapacityReport({
       ...{ ...doors, namespace, owner: parts.owner },
@@ -147,6 +150,13 @@ export class ClusterWork {
     this.#capacity.changed();
   }
 
+  #tellDisks(inventory: Inventory): void {
+    const text = inventoryText(inventory) ?? null;
+    if (text === this.#inventory) return;
+    this.#inventory = text;
+    this.#node.changed();
+  }
+
   #told() {
     const { engine, classes } = this.#parts;
     const { newest } = engine.model;
@@ -165,6 +175,7 @@ export class ClusterWork {
     };
     const groups = new VolumeGroups({
       ...{ ...stores, files, nodes: this.#nodes, client, node, engine, clock, chance, log },
+      tellDisks: (inventory) => this.#tellDisks(inventory),
       inForce: () =>
         this.#parts
           .classes()

@@ -19,6 +19,8 @@ export type NodeReportParts = {
   readonly node: string;
   /** Nothing before the first look at the host. */
   readonly capacities: () => readonly LvmdCapacity[] | undefined;
+  /** What the disks are, where somebody plans by it. */
+  readonly inventory: () => string | null | undefined;
   /** Somebody schedules by the annotations. */
   readonly isEager: boolean;
   readonly clock: Clock;
@@ -63,7 +65,13 @@ export class NodeReport {
     if (node === undefined || capacities === undefined) return undefined;
     const intervalMs = isEager ? 0 : agentLimits.nodeWriteMs;
     const time = { nowMs: clock.nowMs(), writtenAtMs: this.#writtenAtMs, intervalMs };
-    const decision = decideNode({ names, node, capacities, ...time });
+    const decision = decideNode({
+      names,
+      node,
+      capacities,
+      inventory: this.#parts.inventory(),
+      ...time,
+    });
     if (decision.kind === 'later') return decision;
     if (decision.kind === 'rest') return undefined;
     informer.putOwn(await client.patch(nodeKind, { name }, nodePatch(node, decision)));

@@ -10,6 +10,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
+import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import { reportFor } from '../core/lvm-cluster/node-report.ts';
 import {
   groupFinalizer,
@@ -60,6 +61,8 @@ export type VolumeGroupsParts = {
   readonly node: string;
   readonly engine: Engine;
   readonly files: NodeFiles;
+  /** Hears of the disks with every look at them. */
+  readonly tellDisks: (inventory: Inventory) => void;
   /** Device classes in which volumes can be made now. */
   readonly inForce: () => readonly string[];
   readonly clock: Clock;
@@ -304,9 +307,11 @@ export class VolumeGroups {
     return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.uuid === uuid);
   }
 
+  /** Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks. */
   async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {
-    const all = [...served, ...unmarked];
-    return all.length === 0 ? [] : reportFor(all, desired, await this.#parts.engine.observeNode());
+    const node = await this.#parts.engine.observeNode();
+    this.#parts.tellDisks({ node, known: this.#known ?? new Map() });
+    return reportFor([...served, ...unmarked], desired, node);
   }
 
   /** What was wiped once is never wiped again, whatever becomes of the disk. */

@@ -32,7 +32,8 @@ export async function plan(context: Context, desired: DesiredNode): Promise<bool
   return blocks.length === 0;
 }
 
-function stepLines(step: Step, index: number): string {
+/** A step in words, and under it the commands. */
+export function stepLines(step: Step, index: number): string {
   return [`  ${index}. ${stepText(step)}`, ...spelled(step).map((line) => `       ${line}`)].join(
     '\n',
   );

@@ -35,7 +35,7 @@ export function predict<H extends ObservedHost>(host: H, step: Step): H {
   }
 }
 
-/** vgremove leaves the labels of its devices. */
+/** vgremove leaves the labels of its devices, on which no volume stands any more. */
 function withoutVg<H extends ObservedHost>(host: H, vgUuid: string): H {
   const left = host.vgs.find((vg) => vg.uuid === vgUuid)?.pvs ?? [];
   const orphans = left.filter(({ isMissing }) => !isMissing);
@@ -46,7 +46,8 @@ function withoutVg<H extends ObservedHost>(host: H, vgUuid: string): H {
       const names = [device.path, ...device.links];
       const pv = orphans.find((orphan) => names.includes(orphan.device));
       if (pv === undefined) return device;
-      return { ...device, label: { kind: 'orphan', pvUuid: pv.uuid } };
+      const label = { kind: 'orphan', pvUuid: pv.uuid } as const;
+      return { ...device, label, holders: [], exclusiveOpen: 'free' };
     }),
   );
 }

@@ -9,6 +9,7 @@ import type {
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { Inventory } from '../../src/core/lvm-cluster/inventory.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
@@ -36,6 +37,8 @@ export class GroupScene {
   lvmd: string | undefined;
   known: ReadonlyMap<string, string> = new Map();
   leaving: ReadonlyMap<string, string> = new Map();
+  /** What was last told of the disks. */
+  inventory: Inventory | undefined;
   #stop = new AbortController();
   #bug: unknown;
 
@@ -64,6 +67,9 @@ export class GroupScene {
       ...{ ...stores, client, node: 'n1', engine, clock, chance },
       log: (event) => this.log.push(event),
       inForce: () => this.#inForce(),
+      tellDisks: (inventory) => {
+        this.inventory = inventory;
+      },
       files: {
         readLvmd: async () => this.lvmd,
         writeLvmd: async (text, before) => {

@@ -78,3 +78,16 @@ test('a Node that is being deleted is left alone', () => {
   const metadata = { finalizers: [], deletionTimestamp: '2026-01-01T00:00:00Z' };
   assert.deepEqual(decideNode(view({ metadata })), { kind: 'rest' });
 });
+
+test('what the disks are is told when it changes, and taken off when it cannot be told', () => {
+  const told = { ...same, 'quarry.io/devices': '{}' };
+  const annotations = (inventory: string | null | undefined, before: object) => {
+    const decision = decideNode(view({ inventory, metadata: { annotations: before } }));
+    return decision.kind === 'write' ? decision.annotations : decision.kind;
+  };
+  assert.deepEqual(annotations('{}', same), { 'quarry.io/devices': '{}' });
+  assert.deepEqual(annotations('{}', told), 'rest');
+  assert.deepEqual(annotations(null, told), { 'quarry.io/devices': null });
+  assert.deepEqual(annotations(null, same), 'rest');
+  assert.deepEqual(annotations(undefined, told), 'rest', 'nobody asks');
+});

@@ -1,6 +1,7 @@
 import type { Node } from '../../api/objects/storage.ts';
 import type { Bytes } from '../../base/bytes.ts';
 import { noBytes } from '../../base/bytes.ts';
+import { inventoryAnnotation } from '../lvm-cluster/inventory.ts';
 import type { LvmdCapacity } from '../lvmd-capacity.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 
@@ -8,6 +9,8 @@ export type NodeView = {
   readonly names: ClusterNames;
   readonly node: Node;
   readonly capacities: readonly LvmdCapacity[];
+  /** What the disks are, for who plans; null where it cannot be told, nothing where nobody asks. */
+  readonly inventory?: string | null | undefined;
   readonly nowMs: number;
   /** When we last wrote, if we did. */
   readonly writtenAtMs: number | undefined;
@@ -42,7 +45,7 @@ export function decideNode(view: NodeView): NodeDecision {
   return { kind: 'write', annotations, finalizers: marked };
 }
 
-function changedAnnotations({ names, node, capacities }: NodeView) {
+function changedAnnotations({ names, node, capacities, inventory }: NodeView) {
   const { capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
   const { annotations = {} } = node.metadata;
   const chosen = capacities.find(({ isDefault }) => isDefault);
@@ -54,6 +57,8 @@ function changedAnnotations({ names, node, capacities }: NodeView) {
   ]);
   const changed: Record<string, string | null> = {};
   for (const [key, value] of wanted) if (annotations[key] !== value) changed[key] = value;
+  const told = annotations[inventoryAnnotation] ?? null;
+  if (inventory !== undefined && inventory !== told) changed[inventoryAnnotation] = inventory;
   // A class that is gone must draw nobody here.
   const prefix = capacityAnnotation('');
   for (const key of Object.keys(annotations)) {
