@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sampleDevice } from '../../test/samples/observed.ts';
 import type { Verdict } from '../api/lvm-cluster/admission.ts';
+import { MiB, times } from '../base/bytes.ts';
+import { inventoryAnnotation, inventoryText } from '../core/lvm-cluster/inventory.ts';
 import type { Stores } from './duty.ts';
 import { judgePaths, judgesOf } from './judges.ts';
 import type { LvmsKinds } from './lvm-clusters-kinds.ts';
@@ -22,19 +25,28 @@ const claim = {
 type Given = {
   readonly clusters?: readonly object[];
   readonly claims?: readonly object[];
+  readonly nodes?: readonly object[];
   readonly isKnown?: boolean;
+};
+
+type Asked = {
+  readonly operation: string;
+  readonly object?: object;
+  readonly oldObject?: object;
+  readonly dryRun?: boolean;
 };
 
 function judged(
   path: string,
-  question: { readonly operation: string; readonly object?: object; readonly oldObject?: object },
-  { clusters = [], claims = [], isKnown = true }: Given = {},
+  question: Asked,
+  { clusters = [], claims = [], nodes = [], isKnown = true }: Given = {},
 ): Verdict {
   const store = (objects: readonly object[] = []) => ({ values: () => objects, hasSynced: true });
   const kind = (objects: readonly object[] = []) => ({ values: () => objects, isKnown });
   const judges = judgesOf({
     stores: {
-      ...{ claims: store(claims), volumes: store(), logicalVolumes: store(), nodes: store() },
+      ...{ claims: store(claims), volumes: store(), logicalVolumes: store() },
+      ...{ nodes: store(nodes), classes: store() },
     } as unknown as Stores,
     kinds: { clusters: kind(clusters), groups: kind(), reports: kind() } as unknown as LvmsKinds,
     ...{ namespace, driver: 'topolvm.io', isMicroShift: () => false },
@@ -91,4 +103,22 @@ test('what is left out is filled in, when it is made', () => {
   const { isAllowed, patch } = judged(judgePaths.fillIn, question, { isKnown: false });
   assert.ok(isAllowed);
   assert.ok(patch.length > 0, JSON.stringify(patch));
+});
+
+test('who only asks is told what would happen to which disk, and nobody else is', () => {
+  const sizeBytes = times(MiB, 4096);
+  const devices = [sampleDevice({ path: '/dev/vg1', sizeBytes })];
+  const node = { devices, vgs: [], orphanPvs: [] };
+  const text = inventoryText({ node, known: new Map() }) ?? '';
+  const annotations = { [inventoryAnnotation]: text };
+  const nodes = [{ metadata: { ...named('n1'), annotations } }, { metadata: named('n2') }];
+  const question = { operation: 'CREATE', object: clusterOf('mine', 'vg1') };
+  const warnings = (dryRun: boolean) =>
+    judged(judgePaths.cluster, { ...question, dryRun }, { nodes }).warnings;
+  const told = warnings(true).filter((line) => /^n\d: /.test(line));
+  assert.deepEqual(told, [
+    'n1: would create volume group vg1 on /dev/vg1',
+    'n2: its agent has not told of its disks: nothing can be foreseen',
+  ]);
+  assert.ok(!warnings(false).some((line) => line.startsWith('n1')));
 });

@@ -8,8 +8,10 @@ import {
 import { classesOf } from '../api/lvm-cluster/check.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
+import { foreseeCluster } from '../core/lvm-cluster/foresee.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
+import { planLines } from '../core/lvm-cluster/plan-lines.ts';
 import type { Stores } from './duty.ts';
 import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { unsynced } from './stores.ts';
@@ -49,7 +51,9 @@ export function judgesOf(parts: JudgesParts): ReadonlyMap<string, Judge> {
       known((question) => {
         const request = about<LvmCluster>(question);
         if (isNobodys(request, parts)) return allowed;
-        return judgeCluster(request, viewFor(request.object ?? request.oldObject, parts));
+        const verdict = judgeCluster(request, viewFor(request.object ?? request.oldObject, parts));
+        if (question.dryRun !== true || !verdict.isAllowed) return verdict;
+        return { ...verdict, warnings: [...verdict.warnings, ...foreseenFor(request, parts)] };
       }),
     ],
     [
@@ -87,6 +91,32 @@ function viewFor(cluster: LvmCluster | null | undefined, parts: JudgesParts) {
       ...new Set(classes.flatMap((name) => heldBy(name, volumes))),
     ],
   };
+}
+
+/** Who only asks what would happen is told. */
+function foreseenFor(
+  { operation, object, oldObject }: AdmissionRequest<LvmCluster>,
+  { stores, kinds, driver }: JudgesParts,
+): readonly string[] {
+  const cluster = operation === 'DELETE' ? going(oldObject) : object;
+  if (cluster === null || cluster === undefined) return [];
+  return planLines(
+    foreseeCluster({
+      ...{ cluster, driver, snapshotClasses: undefined },
+      nodes: [...stores.nodes.values()],
+      groups: [...kinds.groups.values()],
+      reports: [...kinds.reports.values()],
+      classes: [...stores.classes.values()],
+      claims: [...stores.claims.values()],
+      volumes: [...stores.volumes.values()],
+      logicalVolumes: [...stores.logicalVolumes.values()],
+    }),
+  );
+}
+
+function going(cluster: LvmCluster | null | undefined): LvmCluster | undefined {
+  if (cluster === null || cluster === undefined) return undefined;
+  return { ...cluster, metadata: { ...cluster.metadata, deletionTimestamp: 'asked for' } };
 }
 
 /** One that is never acted upon may go at any time: no volume is its own. */

@@ -11,6 +11,8 @@ export type Question = {
   readonly operation: string;
   readonly object?: unknown;
   readonly oldObject?: unknown;
+  /** Nothing will be written: somebody wants to know what would happen. */
+  readonly dryRun?: boolean;
 };
 
 export type Judge = (question: Question) => Verdict | Promise<Verdict>;

@@ -8,6 +8,8 @@ export type DeviceStatus = {
   readonly model: string;
   readonly serial: string;
   readonly state: 'used' | 'chosen' | 'left-alone';
+  /** Does the group ask for it, by name or by asking for any? */
+  readonly isAskedFor: boolean;
   readonly reasons: readonly string[];
 };
 
@@ -17,6 +19,7 @@ export function deviceStatus(choice: Choice): readonly DeviceStatus[] {
     ({ device, reasons }): DeviceStatus => ({
       ...identity(device),
       state: members.has(device.path) ? 'used' : 'left-alone',
+      isAskedFor: reasons[0].reason !== 'not-selected',
       reasons: reasons.map((exclusion) => exclusion.message),
     }),
   );
@@ -24,6 +27,7 @@ export function deviceStatus(choice: Choice): readonly DeviceStatus[] {
     (device): DeviceStatus => ({
       ...identity(device),
       state: 'chosen',
+      isAskedFor: true,
       reasons: [],
     }),
   );

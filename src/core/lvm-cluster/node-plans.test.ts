@@ -13,6 +13,7 @@ import { nodePlans } from './node-plans.ts';
 import { groupFinalizer } from './node-wish.ts';
 import { volumeGroupsOf } from './objects.ts';
 import type { ClusterView } from './plan.ts';
+import { planLines } from './plan-lines.ts';
 
 const namespace = 'ns';
 const vg1: LvmDeviceClass = {
@@ -147,4 +148,14 @@ test('all writes of the operator are foreseen, in order', () => {
     ['mark-cluster', 'make-group', 'apply-class', 'apply-snapshot-class', 'make-report'],
   );
   assert.deepEqual([troubles, waits], [[], []]);
+});
+
+test('the lines for many nodes end where an API server would cut them off', () => {
+  const nodes = Array.from(
+    { length: 40 },
+    (_, index): Node => ({ metadata: metadata(`n${index}`) }),
+  );
+  const lines = planLines(foreseeCluster(viewOf(cluster([vg1]), nodes)));
+  assert.equal(lines.at(-1), 'and 25 more: `quarry plan` shows all of it');
+  assert.ok(lines.join('').length < 4096);
 });
