@@ -25,10 +25,24 @@ lvcreate-option-classes:
 - {name: twice, options: [--type=raid1]}
 `;
 
-/** Where volumes of a device class are. A class that no node has is in no group. */
-export const groupOfClass: Readonly<Record<string, string>> = {
-  '': 'data',
-  ...{ thick: 'data', thin: 'data', small: 'small', mirrored: 'mirrors' },
+/** Where volumes of a device class are, and how they lie there. */
+export type Place = {
+  readonly group: string;
+  readonly pool?: { readonly name: string; readonly ratio: bigint };
+  /** So many devices have a part of each volume, and so many of the parts are not copies. */
+  readonly raid?: { readonly devices: number; readonly parts: number };
+};
+
+/** By device class. One that no node has is nowhere. */
+export type Layout = Readonly<Record<string, Place>>;
+
+export const raid1 = { devices: 2, parts: 1 } as const;
+const inData = { group: 'data' } as const;
+
+export const layoutByHand: Layout = {
+  ...{ '': inData, thick: inData, small: { group: 'small' } },
+  thin: { ...inData, pool: thinPool },
+  mirrored: { group: 'mirrors', raid: raid1 },
 };
 
 /** As if an administrator had set up a node by hand. */

@@ -3,11 +3,13 @@ import { after, before, describe, test } from 'node:test';
 import { GiB } from '../../lab/index.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { lookAtNode } from './audit/look.ts';
+import { type Layout, raid1 } from './layout.ts';
 import { E2eStage } from './stage.ts';
 
 const namespace = 'quarry-system';
 const path = `/apis/lvm.topolvm.io/v1alpha1/namespaces/${namespace}/lvmclusters`;
-const disks = ['a', 'b', 'c'].map((name) => ({ name, sizeBytes: 2n * GiB }));
+const disks = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, sizeBytes: 2n * GiB }));
+const writer = 'line=0; while line=$((line + 1)); do echo $line >> /data/thick/log && sync; done';
 
 /** One after the other: each goes on where the one before ended. */
 describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
@@ -16,6 +18,7 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
 
   before(async () => {
     stage = await E2eStage.openBare(disks);
+    stage.layout = layout;
     classes = await deviceClasses(stage);
   });
 
@@ -23,24 +26,42 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await stage?.close();
   });
 
-  test('it becomes Ready on both nodes, and a pod writes to its classes', async () => {
+  test('a node that loses its power while its groups are made comes to the same end', async () => {
     await stage.until('the webhook answers', () => isTaken(stage, clusterOf(classes)));
-    await stage.until('it is Ready', async () => (await stateOf(stage, 'mine')) === 'Ready');
-    for (const node of stage.cluster.nodes) {
-      const { lvs, pvs } = await lookAtNode(node);
-      assert.deepEqual([...new Set(pvs.map(({ group }) => group))].toSorted(), ['vg1', 'vg2']);
+    const [node] = stage.cluster.nodes;
+    assert.ok(node !== undefined);
+    await stage.until('a group is begun', async () => (await lookAtNode(node)).pvs.length > 0);
+    await stage.cutPower(node.name);
+    await isReady(stage);
+    for (const each of stage.cluster.nodes) {
+      const { lvs, pvs } = await lookAtNode(each);
+      assert.deepEqual(pvs.map(({ group }) => group).toSorted(), [
+        'vg1',
+        'vg1',
+        'vg2',
+        'vg3',
+        'vg3',
+      ]);
       assert.ok(lvs.some(({ name }) => name === 'pool'));
     }
-    await stage.claim('thin', { className: 'lvms-vg1', size: '1Gi' });
-    await stage.claim('thick', { className: 'lvms-vg2', size: '1Gi' });
-    await stage.pod('writer', ['thin', 'thick']);
+    await stage.audit();
+  });
+
+  test('a pod writes to thin, thick and mirrored volumes', async () => {
+    const names = { thin: 'vg1', thick: 'vg2', mirrored: 'vg3' };
+    for (const [name, of] of Object.entries(names)) {
+      await stage.claim(name, { className: `lvms-${of}`, size: '1Gi' });
+    }
+    await stage.pod('writer', Object.keys(names));
     await stage.exec('writer', 'echo one > /data/thin/file && echo two > /data/thick/file && sync');
+    assert.match((await stage.lvOf('mirrored')).attributes, /^r/);
+    await stage.audit();
   });
 
   test('agents and operators that are killed change nothing', async () => {
     await stage.killOurs();
     await stage.hasDriver();
-    await stage.until('it is Ready', async () => (await stateOf(stage, 'mine')) === 'Ready');
+    await isReady(stage);
     assert.equal(await stage.exec('writer', 'cat /data/thin/file /data/thick/file'), 'one\ntwo\n');
   });
 
@@ -48,14 +69,61 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await refused(stage, { ...clusterOf(classes), metadata: { name: 'other', namespace } }, [
       /there can be one LVMCluster only/,
     ]);
-    await refused(stage, clusterOf(classes.slice(0, 1)), [/default\/thick/]);
+    const without = classes.filter(({ name }) => name !== 'vg2');
+    await refused(stage, clusterOf(without), [/default\/thick/]);
     const remove = () => stage.cluster.api.request(`${path}/mine`, { method: 'DELETE' });
     await refusedBy(stage, remove, [/cannot be deleted.*default\/(thick|thin)/]);
   });
 
+  test('a disk comes, and one leaves, while a pod writes', async () => {
+    await stage.exec('writer', `(${writer}) > /dev/null 2>&1 &`);
+    const [a, b] = [await linksOf(stage, 'c'), await linksOf(stage, 'f')];
+    const withPaths = (optionalPaths: readonly string[]) =>
+      classes.map((one) =>
+        one.name === 'vg2' ? { ...one, deviceSelector: { optionalPaths } } : one,
+      );
+    await taken(stage, clusterOf(withPaths([...a, ...b])));
+    await hasDevices(stage, 'vg2', 2);
+    await taken(stage, clusterOf(withPaths(b)));
+    await hasDevices(stage, 'vg2', 1);
+    await isReady(stage);
+    const gap = 'NR != $1 { print "line " NR " is missing"; exit 1 } END { exit NR < 10 }';
+    await stage.exec('writer', `awk '${gap}' /data/thick/log`);
+    await stage.audit();
+    classes = withPaths(b);
+  });
+
+  test('a thin class promises more when it is told to', async () => {
+    classes = classes.map(({ thinPoolConfig: pool, ...one }) =>
+      pool === undefined ? one : { ...one, thinPoolConfig: { ...pool, overprovisionRatio: 20 } },
+    );
+    await taken(stage, clusterOf(classes));
+    stage.layout = { ...layout, vg1: { group: 'vg1', pool: { name: 'pool', ratio: 20n } } };
+    await stage.audit();
+    await isReady(stage);
+  });
+
+  test('a disk of a mirror that is pulled is told, and the pod writes on', async () => {
+    const name = await stage.nodeOf('writer');
+    await stage.cluster.node(name).pullDisk('e');
+    await stage.exec('writer', 'echo three > /data/mirrored/file && sync');
+    await stage.until('it is told', async () => {
+      const { state, status } = await groupOn(stage, 'vg3', name);
+      return state === 'Degraded' && status !== undefined && status !== 'Healthy';
+    });
+    assert.equal(await stateOf(stage, 'mine'), 'Degraded');
+    await stage.cluster.node(name).plugDisk('e');
+    await stage.cluster
+      .node(name)
+      .sh('vgextend --restoremissing vg3 || true; lvchange --refresh vg3');
+    await isReady(stage);
+    assert.equal(await stage.exec('writer', 'cat /data/mirrored/file'), 'three\n');
+    await stage.audit();
+  });
+
   test('without volumes it goes, and leaves bare disks', async () => {
     await stage.remove('pod', 'writer');
-    await stage.remove('pvc', 'thin', 'thick');
+    await stage.remove('pvc', 'thin', 'thick', 'mirrored');
     await stage.until('no volume is left', async () => {
       const volumes = await stage.cluster.api.get<List>('/api/v1/persistentvolumes');
       const objects = await stage.cluster.api.get<List>('/apis/topolvm.io/v1/logicalvolumes');
@@ -75,20 +143,63 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
 
 type List = { readonly items: readonly object[] };
 
-/** Disks may have other names on another node: each class names all of them. */
-async function deviceClasses({ cluster }: E2eStage): Promise<readonly LvmDeviceClass[]> {
-  const paths = async (...names: readonly string[]) => {
-    const all = cluster.nodes.flatMap((node) => names.map((name) => node.devicePath(name)));
-    return [...new Set(await Promise.all(all))];
-  };
+const layout: Layout = {
+  vg1: { group: 'vg1', pool: { name: 'pool', ratio: 10n } },
+  vg2: { group: 'vg2' },
+  vg3: { group: 'vg3', raid: raid1 },
+};
+
+async function deviceClasses(stage: E2eStage): Promise<readonly LvmDeviceClass[]> {
+  const selector = async (...names: readonly string[]) => ({
+    optionalPaths: (await Promise.all(names.map((name) => linksOf(stage, name)))).flat(),
+  });
   return [
     {
-      ...{ name: 'vg1', default: true, fstype: 'ext4' },
-      deviceSelector: { paths: await paths('a', 'b') },
+      ...{ name: 'vg1', default: true, fstype: 'ext4', deviceSelector: await selector('a', 'b') },
       thinPoolConfig: { name: 'pool', sizePercent: 90, overprovisionRatio: 10 },
     },
-    { name: 'vg2', fstype: 'xfs', deviceSelector: { paths: await paths('c') } },
+    { name: 'vg2', fstype: 'xfs', deviceSelector: await selector('c') },
+    {
+      ...{ name: 'vg3', fstype: 'ext4', deviceSelector: await selector('d', 'e') },
+      raidConfig: { type: 'raid1' },
+    },
   ];
+}
+
+/** Names that stay when a node boots. Each node has a disk of its own under that name. */
+async function linksOf({ cluster }: E2eStage, disk: string): Promise<readonly string[]> {
+  return Promise.all(
+    cluster.nodes.map(async (node) => {
+      const path = await node.devicePath(disk);
+      const script = `for link in /dev/disk/by-id/wwn-*; do
+        if [ "$(readlink -f $link)" = ${path} ]; then echo $link; fi
+      done`;
+      return (await node.sh(script)).trim();
+    }),
+  );
+}
+
+async function isReady(stage: E2eStage): Promise<void> {
+  await stage.until('it is Ready', async () => (await stateOf(stage, 'mine')) === 'Ready');
+}
+
+async function taken(stage: E2eStage, draft: Draft): Promise<void> {
+  await stage.until('the webhook answers', () => isTaken(stage, draft));
+}
+
+async function hasDevices(stage: E2eStage, group: string, count: number): Promise<void> {
+  await stage.until(`${group} has ${count} devices`, async () => {
+    const nodes = await Promise.all(stage.cluster.nodes.map(lookAtNode));
+    return nodes.every(({ pvs }) => pvs.filter((pv) => pv.group === group).length === count);
+  });
+}
+
+async function groupOn({ cluster }: E2eStage, group: string, node: string) {
+  const object = await cluster.api.get<LvmCluster>(`${path}/mine`);
+  const found = object?.status?.deviceClassStatuses
+    ?.find(({ name }) => name === group)
+    ?.nodeStatus?.find((one) => one.node === node);
+  return { state: found?.status, status: found?.raidStatus?.status };
 }
 
 function clusterOf(deviceClasses: readonly LvmDeviceClass[]) {

@@ -14,7 +14,7 @@ import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
 import { buildInstallation, byName } from './image.ts';
-import { disks, lvmdFile, prepareScript } from './layout.ts';
+import { disks, type Layout, layoutByHand, lvmdFile, prepareScript } from './layout.ts';
 import {
   type ClaimSpec,
   type ClassSpec,
@@ -31,6 +31,8 @@ const classNames = ['thin', 'thick', 'small'] as const;
 export class E2eStage {
   readonly cluster: Cluster;
   readonly timings: string[] = [];
+  /** What the auditor takes the classes for. */
+  layout: Layout = layoutByHand;
 
   private constructor(cluster: Cluster) {
     this.cluster = cluster;
@@ -273,7 +275,7 @@ export class E2eStage {
   }
 
   async #findings(): Promise<readonly string[]> {
-    return findingsIn(await lookAtEverything(this.cluster));
+    return findingsIn(await lookAtEverything(this.cluster), this.layout);
   }
 
   async describe(): Promise<string> {

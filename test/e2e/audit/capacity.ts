@@ -1,9 +1,12 @@
-import { groupOfClass, thinPool } from '../layout.ts';
+import { type Layout, type Place, raid1 } from '../layout.ts';
 import { bytesOf } from '../quantity.ts';
 import type { NodeSeen, Seen, StorageCapacity, StorageClass } from './look.ts';
 
 /** Each class has one object for each node, and it says what LVM says, within one extent. */
-export function capacityFindings({ classes, capacities, nodes }: Seen): readonly string[] {
+export function capacityFindings(
+  { classes, capacities, nodes }: Seen,
+  layout: Layout,
+): readonly string[] {
   const ours = classes.filter(({ provisioner }) => provisioner === 'topolvm.io');
   const names = new Set(ours.map(({ metadata }) => metadata.name));
   const left = capacities
@@ -18,7 +21,7 @@ export function capacityFindings({ classes, capacities, nodes }: Seen): readonly
       const what = `capacity of ${name} on ${node.name}`;
       const [told] = objects;
       if (told === undefined || objects.length > 1) return [`${what}: ${objects.length} objects`];
-      const real = largestOf(storageClass, node);
+      const real = largestOf(storageClass, node, layout);
       const largest = bytesOf(told.maximumVolumeSize ?? '0');
       const isTrue = abs(real - largest) <= node.extentBytes;
       return isTrue ? [] : [`${what} is told as ${largest}, and LVM has ${real}`];
@@ -32,26 +35,28 @@ function nodeOf({ nodeTopology }: StorageCapacity): string | undefined {
 }
 
 /** The largest volume, from LVM's own numbers. */
-function largestOf({ parameters = {} }: StorageClass, node: NodeSeen): bigint {
-  const deviceClass = parameters['topolvm.io/device-class'] ?? '';
-  const group = groupOfClass[deviceClass];
-  if (group === undefined) return 0n;
-  if (deviceClass === 'thin') return thinRoom(node);
-  const free = node.pvs.filter((pv) => pv.group === group).map(({ freeBytes }) => freeBytes);
-  const isMirrored =
-    deviceClass === 'mirrored' || parameters['topolvm.io/lvcreate-option-class'] === 'twice';
-  if (!isMirrored) return free.reduce((total, bytes) => total + bytes, 0n);
-  // One half on each of two devices, with an extent each for what RAID notes about itself.
-  const [, second = 0n] = free.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
-  return second > node.extentBytes ? second - node.extentBytes : 0n;
+function largestOf({ parameters = {} }: StorageClass, node: NodeSeen, layout: Layout): bigint {
+  const place = layout[parameters['topolvm.io/device-class'] ?? ''];
+  if (place === undefined) return 0n;
+  if (place.pool !== undefined) return thinRoom(node, place.group, place.pool);
+  const free = node.pvs.filter((pv) => pv.group === place.group).map(({ freeBytes }) => freeBytes);
+  const isTwice = parameters['topolvm.io/lvcreate-option-class'] === 'twice';
+  const raid = isTwice ? raid1 : place.raid;
+  if (raid === undefined) return free.reduce((total, bytes) => total + bytes, 0n);
+  // One part on each of so many devices, with an extent each for what RAID notes about itself.
+  const least = free.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[raid.devices - 1] ?? 0n;
+  return least > node.extentBytes ? BigInt(raid.parts) * (least - node.extentBytes) : 0n;
 }
 
-function thinRoom({ lvs }: NodeSeen): bigint {
-  const pool = lvs.find(({ name }) => name === thinPool.name);
-  const promised = lvs
-    .filter((lv) => lv.pool === thinPool.name)
+type Pool = NonNullable<Place['pool']>;
+
+function thinRoom({ lvs }: NodeSeen, group: string, { name, ratio }: Pool): bigint {
+  const own = lvs.filter((lv) => lv.group === group);
+  const pool = own.find((lv) => lv.name === name);
+  const promised = own
+    .filter((lv) => lv.pool === name)
     .reduce((total, { sizeBytes }) => total + sizeBytes, 0n);
-  const room = thinPool.ratio * (pool?.sizeBytes ?? 0n) - promised;
+  const room = ratio * (pool?.sizeBytes ?? 0n) - promised;
   return room > 0n ? room : 0n;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { layoutByHand } from '../layout.ts';
 import { findingsIn } from './findings.ts';
 import type { Claim, Logical, Lv, NodeSeen, Pod, Seen, Volume } from './look.ts';
 
@@ -192,7 +193,7 @@ const rows: readonly Row[] = [
 
 for (const { what, change, found } of rows) {
   test(`the auditor finds ${what}`, () => {
-    const findings = findingsIn({ ...rest, ...change });
+    const findings = findingsIn({ ...rest, ...change }, layoutByHand);
     assert.equal(findings.length, found.length, findings.join('\n'));
     for (const [index, pattern] of found.entries()) assert.match(findings[index] ?? '', pattern);
   });

@@ -1,16 +1,17 @@
+import type { Layout } from '../layout.ts';
 import { bytesOf } from '../quantity.ts';
 import { capacityFindings } from './capacity.ts';
 import type { Logical, Lv, Meta, NodeSeen, Pod, Seen, Volume } from './look.ts';
 
 /** What is leaked, lost or stuck, as sentences. Nothing of it may be true when all is at rest. */
-export function findingsIn(seen: Seen): readonly string[] {
+export function findingsIn(seen: Seen, layout: Layout): readonly string[] {
   return [
     ...volumeFindings(seen),
     ...claimFindings(seen),
     ...lvFindings(seen),
     ...mountFindings(seen),
     ...finalizerFindings(seen),
-    ...capacityFindings(seen),
+    ...capacityFindings(seen, layout),
   ];
 }
 
