@@ -15,7 +15,8 @@ import {
 } from './peer.ts';
 import { driver, isForgotten, isServing, type Side } from './side.ts';
 
-const namespace = 'openshift-lvm-storage';
+/** Where LVMS and its LVMCluster are. */
+export const namespace = 'openshift-lvm-storage';
 const roles = ['lvms-operator', 'vg-manager'] as const;
 const kubelet = '/var/lib/kubelet';
 const certificates = '/tmp/k8s-webhook-server/serving-certs';
@@ -28,7 +29,12 @@ export function buildLvms(tell: (line: string) => void): Promise<PeerProgram> {
  * LVMS as processes of the nodes and not in pods, with the limits that its manifests give them. It
  * makes its volume group itself, of a disk of each node.
  */
-export function lvmsSide(cluster: Cluster, program: PeerProgram, disk: string): Side {
+export function lvmsSide(
+  cluster: Cluster,
+  program: PeerProgram,
+  disk: string,
+  moreClasses: readonly object[] = [],
+): Side {
   const running: Running[] = [];
   const side: Side = {
     name: 'lvms',
@@ -45,7 +51,7 @@ export function lvmsSide(cluster: Cluster, program: PeerProgram, disk: string): 
         running.push(await startVgManager(node));
       }
       running.push(await startOperator(first, await operatorPod(cluster)));
-      await cluster.apply([await lvmCluster(first, disk)]);
+      await cluster.apply([await lvmCluster(first, disk, moreClasses)]);
       await isServing(cluster, side);
     },
     uninstall: async () => {
@@ -83,7 +89,11 @@ async function operatorPod(cluster: Cluster): Promise<string> {
   return name;
 }
 
-async function lvmCluster(node: Guest, disk: string): Promise<object> {
+async function lvmCluster(
+  node: Guest,
+  disk: string,
+  moreClasses: readonly object[],
+): Promise<object> {
   const paths = [await node.devicePath(disk)];
   return {
     ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster' },
@@ -92,6 +102,7 @@ async function lvmCluster(node: Guest, disk: string): Promise<object> {
       storage: {
         deviceClasses: [
           { name: 'thick', default: true, fstype: 'ext4', deviceSelector: { paths } },
+          ...moreClasses,
         ],
       },
     },

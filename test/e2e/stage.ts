@@ -62,6 +62,18 @@ export class E2eStage {
     );
   }
 
+  /** Nodes with somebody else's programs first: it is installed when the caller says so. */
+  static async openFor(
+    nodeDisks: readonly DiskSpec[],
+    chosen: Partial<Settings>,
+  ): Promise<{ readonly stage: E2eStage; readonly install: () => Promise<void> }> {
+    let install = async () => {};
+    const later = async (_stage: E2eStage, work: () => Promise<void>) => {
+      install = work;
+    };
+    return { stage: await E2eStage.#installed(nodeDisks, later, chosen), install };
+  }
+
   static async #installed(
     nodeDisks: readonly DiskSpec[],
     begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
