@@ -109,9 +109,14 @@ async function lvmCluster(
   };
 }
 
-/** The places that its pod would have, and the variables that it is given there. */
+/**
+ * The places that its pod would have, and the variables that it is given there. It ends itself when
+ * its lvmd.yaml changes, and a kubelet would start it again.
+ */
 function words(mounts: string, role: string, flags: readonly string[]): readonly string[] {
-  const script = `set -e; ${mounts}; exec "$@"`;
+  const script = `set -e; ${mounts}
+    trap 'kill $child; wait $child; exit 0' TERM
+    while :; do "$@" & child=$!; wait $child || true; sleep 1; done`;
   return ['unshare', '--mount', 'sh', '-c', script, 'lvms', ...peerWords('lvms', [role, ...flags])];
 }
 

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { buildLvms, lvmsSide, namespace } from '../../bench/kube/lvms.ts';
 import type { Side } from '../../bench/kube/side.ts';
 import { GiB } from '../../lab/index.ts';
+import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import { registrationName } from '../../src/operator/certificates.ts';
 import { lvmsFlags, webhookFlags } from '../../tools/manifests-settings.ts';
@@ -23,6 +24,8 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
     const program = await buildLvms((line) => process.stderr.write(`lab: ${line}\n`));
     const settings = { namespace, lvmsFlags, webhookFlags };
     ({ stage, install } = await E2eStage.openFor(disks, settings));
+    const ours = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });
+    await stage.cluster.apply([ours]); // LVMS' own has fewer fields
     side = lvmsSide(stage.cluster, program, 'a', [await thinClass(stage)]);
     await side.install();
     await isReady(stage);
