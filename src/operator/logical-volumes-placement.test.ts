@@ -50,6 +50,28 @@ test('a class that no node has is told as such, although its room is told as non
   });
 });
 
+test('options that no node has are told as such, although their room is told as none', async (t) => {
+  const at = await twoNodes(t);
+  const parameters = { 'topolvm.io/device-class': 'ssd' };
+  at.class('fast', { ...parameters, 'topolvm.io/lvcreate-option-class': 'twice' });
+  for (const node of ['n1', 'n2']) {
+    at.capacity(node, 'fast', { capacity: '0', maximumVolumeSize: '0' });
+  }
+  at.node('n3', { 'capacity.topolvm.io/ssd': String(3n * GiB) });
+  at.capacity('n3', 'fast', { capacity: '0', maximumVolumeSize: '0' });
+  await at.settle();
+  const twice = { className: 'ssd', optionClass: 'twice' };
+  await assert.rejects(at.book.create(request('a', twice), undefined), {
+    code: 'UnknownOptionClass',
+    message:
+      'no node makes volumes of the class ssd with the options twice: ' +
+      'lvmd.yaml does not have them, or the devices cannot give what they ask for',
+  });
+  await assert.rejects(at.book.create(request('b', { ...twice, range: gib(4) }), undefined), {
+    code: 'InsufficientCapacity',
+  });
+});
+
 test('what is promised and not made yet counts: many at once do not go to one node', async (t) => {
   const at = await twoNodes(t);
   at.class('fast');

@@ -57,6 +57,9 @@ export function placeVolume(
   if (node !== undefined) return { kind: 'place', node };
   const [best] = candidates.toSorted(byRoom);
   const isKnown = best !== undefined && isOffered(wanted, room.get(best), inventory);
+  if (isKnown && isForOptions(wanted, room.get(best), inventory)) {
+    return blocked('UnknownOptionClass', noOptions(wanted, asked));
+  }
   return noRoom(wanted, isKnown ? best : undefined, room, asked);
 }
 
@@ -72,6 +75,37 @@ function isOffered(
   return false;
 }
 
+/** Agents tell no room for options that they do not know, whatever the class has without them. */
+function isForOptions(
+  { className, optionClass, sizeBytes }: WantedClass & { readonly sizeBytes: Bytes },
+  mostBytes: Bytes | undefined,
+  { names, nodes }: Inventory,
+): boolean {
+  if (optionClass === '' || (mostBytes ?? 0n) > 0n) return false;
+  const annotation = annotationOf(className, names);
+  return [...nodes].some(
+    ({ metadata }) => (sizeIn(metadata.annotations?.[annotation]) ?? -1n) >= sizeBytes,
+  );
+}
+
+function noOptions(
+  { className, optionClass }: WantedClass,
+  asked: readonly string[] | undefined,
+): string {
+  return (
+    `${placesOf(asked)} makes volumes of ${classText(className)} with the options ${optionClass}: ` +
+    'lvmd.yaml does not have them, or the devices cannot give what they ask for'
+  );
+}
+
+function placesOf(asked: readonly string[] | undefined): string {
+  return asked === undefined ? 'no node' : `none of ${showSome(asked)}`;
+}
+
+function classText(className: string): string {
+  return className === '' ? 'the default class' : `the class ${className}`;
+}
+
 function annotationOf(className: string, names: ClusterNames): string {
   const { capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
   return className === '' ? defaultCapacityAnnotation : capacityAnnotation(className);
@@ -83,8 +117,8 @@ function noRoom(
   room: ReadonlyMap<string, Bytes>,
   asked: readonly string[] | undefined,
 ): Blocked {
-  const what = wanted.className === '' ? 'the default class' : `the class ${wanted.className}`;
-  const where = asked === undefined ? 'no node' : `none of ${showSome(asked)}`;
+  const what = classText(wanted.className);
+  const where = placesOf(asked);
   const size = showBytes(wanted.sizeBytes);
   if (best === undefined) {
     return blocked('UnknownDeviceClass', `${where} offers ${what}, and ${size} were asked for`);
