@@ -1,5 +1,6 @@
 import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
-import { registrationName, secretName } from '../src/operator/certificates.ts';
+import { registrationName } from '../src/core/cluster/installed.ts';
+import { secretName } from '../src/operator/certificates.ts';
 import {
   type Manifest,
   names,

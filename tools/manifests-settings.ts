@@ -1,3 +1,10 @@
+import {
+  componentLabel,
+  components,
+  partOf,
+  workloadNames,
+} from '../src/core/cluster/installed.ts';
+
 /** What an installation may choose. In the chart each of these is a word of its template. */
 export type Settings = {
   readonly namespace: string;
@@ -39,8 +46,7 @@ export type Manifest = {
   readonly [field: string]: unknown;
 };
 
-/** LVMS' names, so that its clusters are taken over in place. */
-export const names = { operator: 'lvms-operator', agent: 'vg-manager' } as const;
+export const names = workloadNames;
 
 export type Role = keyof typeof names;
 
@@ -49,18 +55,15 @@ export const partNames = { ...names, snapshots: 'lvms-snapshot-controller' } as 
 
 export type Part = keyof typeof partNames;
 
-/** TopoLVM's labels: dashboards, alerts and test suites in the field select by them. */
-const components: { readonly [role in Role]: string } = { operator: 'controller', agent: 'node' };
-
 export function labelsOf(role: Role): Readonly<Record<string, string>> {
-  return { ...selectorOf(role), 'app.kubernetes.io/part-of': 'quarry' };
+  return { ...selectorOf(role), [partOf.key]: partOf.value };
 }
 
 /** A selector can never change: nothing that differs between two installations is in it. */
 export function selectorOf(role: Role): Readonly<Record<string, string>> {
   return {
     'app.kubernetes.io/name': 'topolvm',
-    'app.kubernetes.io/component': components[role],
+    [componentLabel]: components[role],
   };
 }
 

@@ -1,7 +1,6 @@
 import { lvmsGroup } from '../src/api/crds/lvms.ts';
-import { registrationName } from '../src/operator/certificates.ts';
+import { registrationName, webhookService } from '../src/core/cluster/installed.ts';
 import { judgePaths } from '../src/operator/judges.ts';
-import { serviceName } from '../src/operator/lvms-part.ts';
 import {
   type Manifest,
   type Role,
@@ -19,7 +18,7 @@ function serviceOf({ namespace }: Settings, role: Role): Manifest {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name: serviceName, namespace },
+    metadata: { name: webhookService, namespace },
     spec: {
       selector: selectorOf(role),
       ports: [{ name: 'webhook', port: 443, targetPort: webhookPort, protocol: 'TCP' }],
@@ -40,7 +39,7 @@ function registrations({ namespace }: Settings): readonly Manifest[] {
   const hook = (name: string, path: string, operations: readonly string[], plural: string) => ({
     name,
     admissionReviewVersions: ['v1'],
-    clientConfig: { service: { name: serviceName, namespace, path, port: 443 } },
+    clientConfig: { service: { name: webhookService, namespace, path, port: 443 } },
     // Nothing unsafe passes while nobody answers.
     ...{ failurePolicy: 'Fail', sideEffects: 'None', timeoutSeconds: 10 },
     rules: [

@@ -1,4 +1,5 @@
 import type { Secret, WebhookConfiguration } from '../api/objects/webhook.ts';
+import { registrationName } from '../core/cluster/installed.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
 import { Informer } from '../kube/informer.ts';
@@ -12,9 +13,6 @@ import type { Duty, LogLine } from './duty.ts';
 
 /** Our own: nobody else writes there, such as OpenShift's signer of services. */
 export const secretName = 'quarry-webhook-certificate';
-
-/** Both registrations have it. */
-export const registrationName = 'lvms.quarry.io';
 
 const key = 'certificate';
 

@@ -1,3 +1,4 @@
+import { webhookService } from '../core/cluster/installed.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/errors.ts';
@@ -12,9 +13,6 @@ import { runKinds } from './kind-watch.ts';
 import { type LvmsKinds, lvmsKinds } from './lvm-clusters-kinds.ts';
 import type { Registration } from './operator-duties.ts';
 import { WebhookDoor } from './webhook-door.ts';
-
-/** LVMS' name: API servers call us by it. */
-export const serviceName = 'lvms-webhook-service';
 
 const microShiftVersion = { namespace: 'kube-public', name: 'microshift-version' };
 const askAgainMs = 30_000;
@@ -45,7 +43,7 @@ export class LvmsPart {
     const trouble = (error: Error, waitMs: number) => parts.trouble('LVMS’ kinds', error, waitMs);
     this.kinds = lvmsKinds({ client, clock, chance, trouble }, namespace);
     if (webhook === undefined) return;
-    const hosts = [`${serviceName}.${namespace}.svc`] as const;
+    const hosts = [`${webhookService}.${namespace}.svc`] as const;
     this.registration = { stores: registrationStores(parts, namespace), namespace, hosts };
   }
 

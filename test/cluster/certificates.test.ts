@@ -4,12 +4,12 @@ import { request } from 'node:https';
 import test from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Secret, WebhookConfiguration } from '../../src/api/objects/webhook.ts';
+import { registrationName } from '../../src/core/cluster/installed.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import {
   Certificates,
   keyRingOf,
-  registrationName,
   registrationStores,
   secretName,
 } from '../../src/operator/certificates.ts';

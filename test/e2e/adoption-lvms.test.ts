@@ -5,7 +5,7 @@ import type { Side } from '../../bench/kube/side.ts';
 import { GiB } from '../../lab/index.ts';
 import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
-import { registrationName } from '../../src/operator/certificates.ts';
+import { registrationName } from '../../src/core/cluster/installed.ts';
 import { lvmsFlags, webhookFlags } from '../../tools/manifests-settings.ts';
 import { collectionOf } from './api.ts';
 import type { Claim } from './audit/look.ts';
