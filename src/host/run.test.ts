@@ -43,6 +43,13 @@ test('both streams and the exit code of a command are told', async () => {
   assert.ok(result.durationMs > 0);
 });
 
+test('a program of the user gets his variables, on top of ours', async () => {
+  const variables = { HOME: '/home/me', LC_ALL: 'de_DE' };
+  const { stdout } = await startCommand(reads('echo $HOME $LC_ALL'), { ...options, variables })
+    .result;
+  assert.equal(stdout, '/home/me de_DE\n');
+});
+
 test('a signal that ends a command is told, and no exit code', async () => {
   const result = await startCommand(reads('kill -KILL $$'), options).result;
   assert.equal(result.exitCode, undefined);

@@ -13,6 +13,8 @@ export type RunOptions = {
   /** Takes the place of the prefix and of `lvm` itself: an administrator's own way to run it. */
   readonly lvm?: readonly string[];
   readonly path: string;
+  /** Of the caller's own, for a program that is his; nothing else gets them. */
+  readonly variables?: Readonly<Record<string, string>>;
 };
 
 export const lifeKey = 'QUARRY_LIFE';
@@ -34,6 +36,7 @@ export function startCommand(command: Command, options: RunOptions, signal?: Sig
       ...{ LC_ALL: 'C', PATH: options.path, LVM_SUPPRESS_FD_WARNINGS: '1' },
       // By this a later life of ours knows what an earlier one left running.
       ...(command.effect === 'changes' ? { [lifeKey]: life } : {}),
+      ...options.variables,
     },
   });
   const output = collect(child, command);

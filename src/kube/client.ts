@@ -102,6 +102,17 @@ export class KubeClient {
     }
   }
 
+  /** For subresources that are text, such as the log of a pod. */
+  async text<T extends KubeObject>(
+    kind: Kind<T>,
+    name: ObjectName & { readonly subresource: string },
+    query: Readonly<Record<string, string>> = {},
+    options: CallOptions = {},
+  ): Promise<string> {
+    const call = { method: 'GET', path: withQuery(pathOf(kind, name), query) } as const;
+    return (await this.#send(call, options)).body.toString('utf8');
+  }
+
   /** All pages as of one version. Pages that expired half-way are fetched again in one piece. */
   async list<T extends KubeObject>(
     kind: Kind<T>,
@@ -260,8 +271,12 @@ export class KubeClient {
     return decodeObject(kind, options.isDryRun === true ? withVersion(written) : written);
   }
 
-  /** Sends it until it was carried out, or until sending it again could do it twice. */
   async #json(call: Call, options: CallOptions): Promise<unknown> {
+    return parse(call, (await this.#send(call, options)).body);
+  }
+
+  /** Sends it until it was carried out, or until sending it again could do it twice. */
+  async #send(call: Call, options: CallOptions): Promise<Answer> {
     const { transport, clock, chance, limiter, fence } = this.#parts;
     const { signal, timeoutMs, isOnce = false } = options;
     const isRead = call.method === 'GET';
@@ -280,7 +295,7 @@ export class KubeClient {
             throw thrown;
           },
         );
-      if (!(error instanceof KubeError)) return parse(call, error.answer.body);
+      if (!(error instanceof KubeError)) return error.answer;
       if (isOnce || attempt >= attemptsFor(error, isRead)) throw error;
       await clock.sleep(backoffMs(attempt, error.retryAfterMs, chance), signal);
       if (signal?.aborted === true) throw error;

@@ -11,6 +11,8 @@ import type { Clock, WallClock } from './ports.ts';
 export type ConnectOptions = {
   /** Paths, parted by colons; '' where there is none. Then a pod has its own way in. */
   readonly kubeconfig: string;
+  /** Of the kubeconfig, where it is not the current one. */
+  readonly context?: string | undefined;
   /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
   readonly serviceHost: string;
   readonly servicePort: string;
@@ -61,7 +63,7 @@ async function withKubeconfig(paths: string, options: ConnectOptions): Promise<C
   const files = await Promise.all(
     paths.split(':').map(async (path) => ({ path, text: await textOf(path) })),
   );
-  const context = readKubeconfig(files);
+  const context = readKubeconfig(files, options.context);
   const { clock, wall, run } = options;
   const doors = { clock, wall, ...(run === undefined ? {} : { run }) };
   return { connection: fromKubeconfig(context, doors), namespace: context.namespace };

@@ -5,6 +5,7 @@ import { isKubeError, KubeError } from '../../src/kube/errors.ts';
 import { Limiter } from '../../src/kube/limiter.ts';
 import { pointer } from '../../src/kube/patch.ts';
 import { HttpTransport } from '../../src/kube/transport.ts';
+import { podKind } from '../../src/kube/workload-kinds.ts';
 import { makePair } from './certificates.ts';
 import { type Sample, sample, sampleKind, samples } from './kinds.ts';
 import { fixed, onStage, until } from './scene.ts';
@@ -29,6 +30,16 @@ test('what is not there is told apart from a kind that is not served', async () 
     assert.equal(await client.find(sampleKind, name), undefined);
     server.api.missing.add(samples);
     await assert.rejects(client.find(sampleKind, name), { code: 'KindMissing' });
+  });
+});
+
+test('what is text is given as it is, and a refusal of it as any other', async () => {
+  await onStage(async ({ client, server }) => {
+    server.api.logs.set('a/main/current', 'no {json}\n');
+    const log = { ...name, subresource: 'log' };
+    assert.equal(await client.text(podKind, log, { container: 'main' }), 'no {json}\n');
+    const before = client.text(podKind, log, { container: 'main', previous: 'true' });
+    await assert.rejects(before, { code: 'Invalid', httpStatus: 400 });
   });
 });
 

@@ -116,6 +116,18 @@ export function fail(
   reply(sink, code, { kind: 'Status', status: 'Failure', code, reason, message, details });
 }
 
+export function replyLog(
+  logs: ReadonlyMap<string, string>,
+  { name }: Target,
+  query: URLSearchParams,
+  sink: Sink,
+): void {
+  const life = query.get('previous') === 'true' ? 'previous' : 'current';
+  const text = logs.get(`${name}/${query.get('container')}/${life}`);
+  if (text !== undefined) reply(sink, 200, undefined, text);
+  else fail(sink, 400, 'BadRequest', `previous terminated container in ${name} not found`);
+}
+
 /** What the server does not do, and in which words. */
 export type Refusal = {
   readonly code: number;

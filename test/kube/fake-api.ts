@@ -8,6 +8,7 @@ import {
   keyOf,
   matches,
   reply,
+  replyLog,
   type Sink,
   type Stored,
   type Target,
@@ -70,6 +71,8 @@ export class FakeApi {
   readonly requests: FakeRequest[] = [];
   /** Collections that are not served, such as those of a CRD that is not installed. */
   readonly missing = new Set<string>();
+  /** What a container printed, by `pod/container/current` and `pod/container/previous`. */
+  readonly logs = new Map<string, string>();
   /** Fields that may be selected by, beside name and namespace. */
   readonly selectable = new Set<string>();
   /** Opens a watch at a version that was never there, and says nothing, as real servers do. */
@@ -192,7 +195,8 @@ export class FakeApi {
     const write = { ...request, isDryRun: query.get('dryRun') === 'All', query };
     switch (request.method) {
       case 'GET':
-        this.#found(target, sink, (object) => reply(sink, 200, object));
+        if (target.subresource === 'log') replyLog(this.logs, target, query, sink);
+        else this.#found(target, sink, (object) => reply(sink, 200, object));
         return;
       case 'POST':
         this.#create(target, write, sink);
