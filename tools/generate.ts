@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failures } from '../src/base/failures.ts';
 import { limits } from '../src/base/limits.ts';
+import { findings } from '../src/core/doctor/finding.ts';
 import { devicesMin, geometryOf, type Layout, layouts } from '../src/core/layouts.ts';
 import { crdsPage, schemaSources } from './crds.ts';
 import { grpcCode, grpcFiles } from './grpc-code.ts';
@@ -12,6 +13,7 @@ const root = join(import.meta.dirname, '..');
 
 const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/failures.md': failuresPage,
+  'docs/reference/findings.md': findingsPage,
   'docs/reference/limits.md': limitsPage,
   'docs/reference/layouts.md': layoutsPage,
   'docs/sbom.json': billOfMaterials,
@@ -37,6 +39,22 @@ function failuresPage(): string {
     '',
     '| code | gRPC status | retry | fault | what to do |',
     '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function findingsPage(): string {
+  const rows = Object.entries(findings).map(
+    ([code, { when, why, remedy }]) => `| ${code} | ${when} | ${why} | ${remedy} |`,
+  );
+  return [
+    '# Findings',
+    '',
+    `Everything that \`quarry doctor\` looks for, in the order in which it tells it. ${note}`,
+    '',
+    '| code | when | why it matters | what to do, unless the message says more |',
+    '|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -1,14 +1,19 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import { claimAnnotation } from '../core/cluster/names.ts';
-import { decideOrphan, type OrphanDecision, type Owners } from '../core/cluster/orphans.ts';
+import {
+  decideOrphan,
+  type OrphanDecision,
+  type Owners,
+  orphanGraceMs,
+} from '../core/cluster/orphans.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { apiVersionOf } from '../kube/kind.ts';
 import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { Since, sweep } from './orphans-sweep.ts';
 
-/** How often everything is looked at, and how long a volume must have been nobody's. */
-export const orphanTimes = { everyMs: 60_000, graceMs: 300_000 } as const;
+/** How often everything is looked at. */
+export const orphanTimes = { everyMs: 60_000, graceMs: orphanGraceMs } as const;
 
 type Found = { readonly volume: LogicalVolume; readonly decision: Orphan };
 type Orphan = Exclude<OrphanDecision, { readonly kind: 'leave' }>;

@@ -52,7 +52,7 @@ const byNumber: Readonly<Record<number, FailureCode>> = {
 };
 
 /** `CODE: What happened. Remedy: What to do.`, as our agents write it. */
-function wordIn(
+export function wordIn(
   message: string,
 ): { readonly code: FailureCode; readonly text: string } | undefined {
   const [, word = '', text = ''] = /^([A-Za-z]+): (.*?)\.?(?: Remedy: .*)?$/s.exec(message) ?? [];

@@ -13,6 +13,9 @@ export type Owners = {
   readonly volumes: ReadonlySet<string>;
 };
 
+/** How long a volume must have been nobody's. */
+export const orphanGraceMs = 300_000;
+
 export type OrphanDecision =
   | { readonly kind: 'leave' }
   /** No PersistentVolume ever was, and its claim is gone: nobody can miss it. */

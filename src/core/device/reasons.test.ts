@@ -12,6 +12,7 @@ import {
   dataReasons,
   holdsPartitionsOnly,
   inUseReasons,
+  tellsOfContent,
   unfitReasons,
 } from './reasons.ts';
 
@@ -265,6 +266,21 @@ for (const row of rows) {
     );
   });
 }
+
+test('who reads a reason knows whether something is on the device', () => {
+  const content = new Set<DeviceReason>(['holds-data', 'lvm-label-unclear', 'in-another-group']);
+  for (const { reason, title, device, node: around, desired, others } of rows) {
+    const own = sampleDevice(device);
+    const node = nodeOf([own, ...(around?.devices ?? [])], { vgs: around?.vgs ?? [] });
+    const choice = planDevices({ ...anyVg, ...desired }, node, others ?? []);
+    const excluded = choice.excluded.find((one) => one.device === own)?.reasons ?? [];
+    const messages = excluded.map(({ message }) => message);
+    const isKnown = !/impossible to probe|did not look at/.test(title);
+    assert.equal(tellsOfContent(messages), content.has(reason) && isKnown, messages.join('; '));
+  }
+  assert.equal(tellsOfContent(['it holds xfs', 'its path is not in the device selector']), false);
+  assert.equal(tellsOfContent([]), false);
+});
 
 test('every reason there is has a row above', () => {
   const all: { readonly [reason in DeviceReason]: true } = {

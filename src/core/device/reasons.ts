@@ -40,6 +40,15 @@ export function dataReasons(device: ObservedDevice): readonly Exclusion[] {
   return applyRules(dataRules, device);
 }
 
+/** By what a report tells of a device: is something on it, and nothing else in the way? */
+export function tellsOfContent(messages: readonly string[]): boolean {
+  return messages.length > 0 && messages.every((message) => contentTexts.test(message));
+}
+
+/** The texts of `dataRules`, and of a device that is in another group. */
+const contentTexts =
+  /^it (holds |has an? .+ partition table$|carries an LVM label |belongs to the volume group )/;
+
 /** Is everything that stands on the device a partition of it? The kernel's names say so. */
 export function holdsPartitionsOnly({ path, holders }: ObservedDevice): boolean {
   const stem = /[0-9]$/.test(path) ? `${path}p` : path;

@@ -38,6 +38,11 @@ export function thinPoolStatus(desired: DesiredThinPool, host: ObservedHost): Th
   }
 }
 
+/** Is a pool that is told of in these words filling up? The texts of `poolComplaint`. */
+export function tellsOfFill(text: string): boolean {
+  return /^data [\d.]+ %, metadata [\d.]+ % full$|^out_of_data$/.test(text);
+}
+
 export function poolComplaint(pool: ObservedLv): string {
   if (pool.health !== '') return pool.health;
   const fill = Math.max(pool.dataPercent ?? 0, pool.metadataPercent ?? 0);
