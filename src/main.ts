@@ -1,7 +1,11 @@
+import { basename } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 
 /** The only place that reads argv and the environment. */
 const print = (stream: NodeJS.WriteStream) => (text: string) => stream.write(`${text}\n`);
+
+/** The name that it was started by. What starts it for somebody else tells it on. */
+const calledAs = basename(process.env['QUARRY_CALLED_AS'] ?? process.argv[1] ?? '');
 
 const environment = {
   // sbin is not on every caller's PATH, but that is where lvm lives.
@@ -9,6 +13,9 @@ const environment = {
   version: manifest.version,
   print: print(process.stdout),
   warn: print(process.stderr),
+  program: calledAs === 'kubectl-quarry' ? 'kubectl quarry' : 'quarry',
+  // As https://no-color.org has it.
+  hasColours: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',
   variables: {
     nodeName: process.env['NODE_NAME'] ?? '',
     namespace: process.env['NAMESPACE'] ?? '',
@@ -16,6 +23,9 @@ const environment = {
     kubeconfig: process.env['KUBECONFIG'] ?? '',
     serviceHost: process.env['KUBERNETES_SERVICE_HOST'] ?? '',
     servicePort: process.env['KUBERNETES_SERVICE_PORT'] ?? '',
+    home: process.env['HOME'] ?? '',
+    all: () =>
+      Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value])),
   },
 };
 

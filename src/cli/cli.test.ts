@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { surroundings } from '../../test/samples/surroundings.ts';
 import { bundle } from '../../tools/bundle.ts';
 import { writeKnownGroups } from '../host/known-groups.ts';
 import { runCli } from './cli.ts';
+import { commands } from './commands.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 async function run(...argv: readonly string[]) {
   const lines: string[] = [];
   const say = (text: string) => lines.push(text);
-  const environment = { path: '/nowhere', version: '1.2.3', print: say, warn: say };
+  const environment = {
+    ...surroundings,
+    path: '/nowhere',
+    version: '1.2.3',
+    print: say,
+    warn: say,
+  };
   return { code: await runCli(argv, environment), text: lines.join('\n') };
 }
 
@@ -148,4 +156,29 @@ test('the sources and the bundle tell the version of the package', async (t) => 
     }
   }
   assert.equal((await start(bundled, 'standalone', '--no-such-flag')).code, 2);
+  const plugin = join(await directory(t), 'kubectl-quarry');
+  await copyFile(bundled, plugin);
+  assert.match((await start(plugin, 'help')).out, /^kubectl quarry: LVM storage/);
+});
+
+test('the script of the tree knows that it is called as a plugin of kubectl', async (t) => {
+  const plugin = join(await directory(t), 'kubectl-quarry');
+  await symlink(join(root, 'bin/quarry'), plugin);
+  const called = (path: string) =>
+    new Promise<string>((resolve) => {
+      execFile(path, ['help'], (_error, out) => resolve(out));
+    });
+  assert.match(await called(plugin), /^kubectl quarry: LVM storage/);
+  assert.match(await called(join(root, 'bin/quarry')), /^quarry: LVM storage/);
+});
+
+test('every command has a help of its own, with the flags that it takes', async () => {
+  for (const [name, { flags }] of Object.entries(commands)) {
+    const told = await run(name, '--help');
+    assert.equal(told.code, 0);
+    assert.match(told.text, new RegExp(`^ {2}quarry ${name}`));
+    for (const flag of flags) assert.ok(told.text.includes(`\n  --${flag}`), `${name} --${flag}`);
+    assert.equal((await run('help', name)).text, told.text);
+    for (const line of told.text.split('\n')) assert.ok(line.length <= 100, line);
+  }
 });

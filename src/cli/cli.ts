@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { selectableFieldsMinor } from '../api/crds/logical-volume.ts';
 import { failures, OperationError } from '../base/failures.ts';
@@ -6,51 +7,16 @@ import { showList } from '../base/show.ts';
 import { observeHost } from '../engine/look.ts';
 import { type KnownGroups, readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { mountsPath } from '../lvm/looks.ts';
+import { type CommandName, commands, helpOf, isCommand, usage } from './commands.ts';
+import { completion } from './completion.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
 import { crds } from './crds.ts';
 import { readNodeFile } from './node-file.ts';
+import { formatOf } from './output.ts';
+import { placeOf } from './place.ts';
 import { apply, plan } from './plan.ts';
 import { status } from './status.ts';
 import { volume } from './volume.ts';
-
-const usage = `quarry: LVM storage on this host
-
-  quarry plan   --file NODE.yaml      what would be done to which device, and why
-  quarry apply  --file NODE.yaml      do it
-  quarry status --file NODE.yaml      groups, pools, classes and volumes as they are
-
-  quarry forget GROUP                 give up a group whose disks are gone for good
-
-  quarry standalone --help            the CSI driver on this host, without a cluster
-  quarry agent --help                 the driver on a node of a cluster
-
-  quarry volume list                  these call that driver
-  quarry volume create NAME --size 10Gi [--class CLASS] [--block]
-  quarry volume expand NAME --size 20Gi
-  quarry volume snapshot NAME SOURCE
-  quarry volume group-snapshot NAME VOLUME...
-                                      of all of them at one moment
-  quarry volume clone NAME SOURCE [--size 20Gi] [--class CLASS]
-                                      SOURCE: a volume, or the ID of a snapshot
-  quarry volume publish NAME PATH [--fs ext4] [--block]
-  quarry volume unpublish NAME PATH
-  quarry volume delete NAME           a snapshot or a group by its ID, which list shows
-
-  quarry crds [--legacy]              our kinds, for kubectl apply --filename -
-
-  quarry version                      the version, and nothing else; also --version
-
-  --csi-socket PATH  the driver's socket (default /run/topolvm/csi-topolvm.sock); also --socket
-  --file NODE.yaml   the node file (default /etc/quarry/node.yaml)
-  --state-dir DIR    what must outlive a restart (default /var/lib/quarry); also --state
-  --nsenter          run programs in the namespaces of process 1 (inside a container)
-  --legacy           of crds: the group that TopoLVM had before, topolvm.cybozu.com
-  --kubernetes 1.29  of crds: for a server as old as this (default 1.30, and all that are newer)
-  --verbose          print every command that changes something
-
-It ends with 0: done; 1: refused or failed, and something has to change first; 2: the call or a
-file cannot be used; 75: try again later.
-`;
 
 /** Runs one command and gives its exit code. Nothing here decides; it translates and prints. */
 export async function runCli(argv: readonly string[], environment: Environment): Promise<number> {
@@ -64,7 +30,7 @@ export async function runCli(argv: readonly string[], environment: Environment):
     }
     if (error instanceof UsageError || isArgumentError(error)) {
       environment.warn(`quarry: ${(error as Error).message}`);
-      environment.warn('quarry: `quarry help` shows how it is called');
+      environment.warn(`quarry: \`${environment.program} help\` shows how it is called`);
       return exitCodes.usage;
     }
     throw error;
@@ -72,59 +38,128 @@ export async function runCli(argv: readonly string[], environment: Environment):
 }
 
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
-  const { values, positionals } = parseFlags(argv);
+  const { values, positionals, given } = parseFlags(argv);
   const [command, ...rest] = positionals;
   if (values.version || command === 'version') {
     environment.print(environment.version);
     return exitCodes.done;
   }
+  const { program } = environment;
+  const about = command === 'help' ? rest[0] : command;
   if (command === undefined || command === 'help' || values.help) {
-    environment.print(usage);
+    const isOne = about !== undefined && isCommand(about);
+    environment.print(isOne ? helpOf(about, program) : usage(program));
     return exitCodes.done;
   }
-  if (command === 'crds') {
-    environment.print(crds(values));
-    return exitCodes.done;
+  if (!isCommand(command)) throw new UsageError(`there is no command ${command}`);
+  refuseStrays(command, given);
+  switch (command) {
+    case 'crds':
+      environment.print(crds(values));
+      return exitCodes.done;
+    case 'completion':
+      environment.print(completion(rest[0]));
+      return exitCodes.done;
+    case 'volume':
+      return callDriver(environment, values, rest);
+    case 'doctor':
+    case 'gather': {
+      refuseWords(command, rest);
+      const { doctor, gatherBundle } = await import('./cluster.ts');
+      return (command === 'doctor' ? doctor : gatherBundle)(environment, values);
+    }
+    case 'forget': {
+      const directory = values['state-dir'];
+      await forget(directory, await readKnownGroups(directory), rest);
+      return exitCodes.done;
+    }
+    case 'status':
+      refuseWords(command, rest);
+      if ((await statusPlace(environment, given)) === 'host') break;
+      return (await import('./cluster.ts')).clusterStatus(environment, values);
+    default:
+      refuseWords(command, rest);
   }
-  if (!['plan', 'apply', 'status', 'forget', 'volume'].includes(command)) {
-    throw new UsageError(`there is no command ${command}`);
-  }
-  if (command === 'volume') {
-    const { 'csi-socket': socket, size, class: className, fs: fsType, block: isBlock } = values;
-    const { host } = makeContext(environment, values);
-    const look = () => observeHost(host, AbortSignal.timeout(limits.fileTimeoutMs));
-    const mounts = () => host.readText(mountsPath);
-    return volume(environment, { socket, size, className, fsType, isBlock, look, mounts }, rest);
-  }
+  return onHost(command, environment, values);
+}
+
+type Flags = ReturnType<typeof parseFlags>['values'];
+
+async function onHost(
+  command: 'plan' | 'apply' | 'status',
+  environment: Environment,
+  values: Flags,
+): Promise<number> {
+  const format = formatOf(values.output);
   const directory = values['state-dir'];
   const known = await readKnownGroups(directory);
-  if (command === 'forget') {
-    await forget(directory, known, rest);
-    return exitCodes.done;
-  }
-  const [stray] = rest;
-  if (stray !== undefined) {
-    throw new UsageError(`${command} takes no ${stray}: name the node file with --file ${stray}`);
-  }
   const context = makeContext(environment, values);
-  const desired = await readNodeFile(values.file, known);
+  const desired = await readNodeFile(values.file ?? nodeFile, known);
   switch (command) {
     case 'plan':
       return (await plan(context, desired)) ? exitCodes.done : exitCodes.failed;
     case 'status':
-      return (await status(context, desired)) ? exitCodes.done : exitCodes.failed;
-    default:
+      return (await status(context, desired, format)) ? exitCodes.done : exitCodes.failed;
+    case 'apply':
       await apply(context, desired, { directory, known });
       return exitCodes.done;
   }
 }
 
+const nodeFile = '/etc/quarry/node.yaml';
+
+function callDriver(
+  environment: Environment,
+  values: Flags,
+  rest: readonly string[],
+): Promise<number> {
+  const { 'csi-socket': socket, size, class: className, fs: fsType, block: isBlock } = values;
+  const { host } = makeContext(environment, values);
+  const look = () => observeHost(host, AbortSignal.timeout(limits.fileTimeoutMs));
+  const mounts = () => host.readText(mountsPath);
+  return volume(environment, { socket, size, className, fsType, isBlock, look, mounts }, rest);
+}
+
+/** Which of both is meant by somebody who does not say it: see the help of `status`. */
+async function statusPlace(
+  environment: Environment,
+  given: ReadonlySet<string>,
+): Promise<'host' | 'cluster'> {
+  const hasNodeFile = await access(nodeFile).then(
+    () => true,
+    () => false,
+  );
+  const isPlugin = environment.program !== 'quarry';
+  const { hasCluster } = await import('./cluster-door.ts');
+  return placeOf(given, { isPlugin, hasNodeFile, hasCluster: await hasCluster(environment) });
+}
+
+/** Flags that are for a cluster do nothing on a host, and the other way round. */
+function refuseStrays(command: CommandName, given: ReadonlySet<string>): void {
+  const own: readonly string[] = commands[command].flags;
+  const isOfCluster = command === 'doctor' || command === 'gather';
+  const stray = [...given].find(
+    (flag) => !own.includes(flag) && (isOfCluster || clusterOnly.has(flag)),
+  );
+  if (stray !== undefined) throw new UsageError(`${command} takes no --${stray}`);
+}
+
+const clusterOnly: ReadonlySet<string> = new Set(['kubeconfig', 'context', 'namespace', 'output']);
+
+function refuseWords(command: string, [stray]: readonly string[]): void {
+  if (stray === undefined) return;
+  const isHost = command === 'plan' || command === 'apply' || command === 'status';
+  const remedy = isHost ? `: name the node file with --file ${stray}` : '';
+  throw new UsageError(`${command} takes no ${stray}${remedy}`);
+}
+
 function parseFlags(argv: readonly string[]) {
-  return parseArgs({
+  const { values, positionals, tokens } = parseArgs({
     args: argv.map(inOneSpelling),
     allowPositionals: true,
+    tokens: true,
     options: {
-      file: { type: 'string', default: '/etc/quarry/node.yaml' },
+      file: { type: 'string' },
       'state-dir': { type: 'string', default: '/var/lib/quarry' },
       'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
       fs: { type: 'string', default: '' },
@@ -133,12 +168,18 @@ function parseFlags(argv: readonly string[]) {
       class: { type: 'string', default: '' },
       legacy: { type: 'boolean', default: false },
       kubernetes: { type: 'string', default: `1.${selectableFieldsMinor}` },
+      kubeconfig: { type: 'string' },
+      context: { type: 'string' },
+      namespace: { type: 'string', short: 'n' },
+      output: { type: 'string', short: 'o' },
       nsenter: { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
       version: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  const given = new Set(tokens.flatMap((token) => (token.kind === 'option' ? token.name : [])));
+  return { values, positionals, given };
 }
 
 /** The driver's own spelling, as `quarry standalone` has it, and the short one. */

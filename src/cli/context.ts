@@ -13,6 +13,21 @@ export type Environment = {
   readonly version: string;
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
+  /** What the user types: `quarry`, or `kubectl quarry`. */
+  readonly program: string;
+  /** A person reads this on a terminal and did not ask for plain text. */
+  readonly hasColours: boolean;
+  readonly variables: Variables;
+};
+
+/** '' where nothing is said. */
+export type Variables = {
+  readonly kubeconfig: string;
+  readonly home: string;
+  readonly serviceHost: string;
+  readonly servicePort: string;
+  /** All there are, for a program of the user's that hands out credentials. */
+  readonly all: () => Readonly<Record<string, string>>;
 };
 
 export type Context = Environment & { readonly host: Host; readonly engine: Engine };

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
+import { hostOf, nodeOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
 import { decodeNodeFile } from '../api/node-file/decode.ts';
 import { desiredNode } from '../core/node.ts';
-import { classTable, volumeTable } from './status.ts';
+import { asDocument } from './output.ts';
+import { classTable, hostStatus, volumeTable } from './status.ts';
 
 const decoded = decodeNodeFile({ volumeGroups: [{ name: 'vg1', devices: 'any' }] });
 assert.ok(decoded.kind === 'node');
@@ -36,6 +37,27 @@ test('a class that can give nothing says why', () => {
       ['thin', true, 'ThinPoolMissing: there is no thin pool vg1/pool'],
     ],
   );
+});
+
+test('programs get sizes as quantities, and nothing that no JSON can hold', () => {
+  const classes = decodeNodeFile({
+    volumeGroups: [{ name: 'vg1', managed: false }],
+    deviceClasses: [{ name: 'plain', volumeGroup: 'vg1', default: true }],
+  });
+  assert.ok(classes.kind === 'node');
+  const lvs = [sampleLv({ name: 'u1', tags: ['quarry', 'quarry.name=db'] })];
+  const observed = nodeOf([], { vgs: [sampleVg({ name: 'vg1', lvs })] });
+  const told = asDocument('HostStatus', hostStatus(desiredNode(classes.spec), observed), 'json');
+  const document = JSON.parse(told) as Record<'groups' | 'classes' | 'volumes', object[]>;
+  const fields = (list: readonly object[]) => Object.keys(list[0] ?? {});
+  assert.deepEqual(fields(document.groups), ['name', 'state', 'reason', 'size', 'free', 'devices']);
+  assert.deepEqual(fields(document.classes), [
+    ...['name', 'isDefault', 'layout', 'available', 'largest', 'reason'],
+  ]);
+  assert.deepEqual(fields(document.volumes), [
+    ...['volume', 'name', 'group', 'class', 'kind', 'size', 'source', 'state'],
+  ]);
+  assert.match((document.groups[0] as { size: string }).size, /^\d+[KMGT]i$/);
 });
 
 test('volumes of the driver are shown with their names, sources and marks', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { hostOf, sampleLv, sampleVg } from '../../test/samples/observed.ts';
+import { surroundings } from '../../test/samples/surroundings.ts';
 import { serve } from '../../test/world/sockets.ts';
 import { OperationError } from '../base/failures.ts';
 import {
@@ -100,7 +101,7 @@ const noFlags: Omit<VolumeFlags, 'socket'> = {
 async function run(socket: string, words: string, flags: Partial<VolumeFlags> = {}) {
   const printed: string[] = [];
   const print = (text: string) => printed.push(text);
-  const environment = { path: '', version: '0', print, warn: print };
+  const environment = { ...surroundings, path: '', version: '0', print, warn: print };
   const code = await volume(environment, { ...noFlags, socket, ...flags }, words.split(' '));
   return { code, text: printed.join('\n') };
 }

@@ -3,6 +3,7 @@ import test from 'node:test';
 import { loadAll } from 'js-yaml';
 import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import { runCli } from '../../src/cli/cli.ts';
+import { surroundings } from '../samples/surroundings.ts';
 
 type Schema = {
   readonly type?: string;
@@ -167,6 +168,12 @@ async function allPrinted(words: readonly string[]): Promise<readonly Crd[]> {
 async function run(words: readonly string[]) {
   const lines: string[] = [];
   const print = (line: string) => void lines.push(line);
-  const code = await runCli(words, { path: '', version: '1', print, warn: () => {} });
+  const code = await runCli(words, {
+    ...surroundings,
+    path: '',
+    version: '1',
+    print,
+    warn: () => {},
+  });
   return { code, text: lines.join('\n') };
 }

@@ -8,6 +8,7 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
 } from '../../src/csi/generated/csi.ts';
 import type { PartialOf } from '../../src/csi/service.ts';
+import { surroundings } from '../samples/surroundings.ts';
 import { makeDevices } from '../world/devices.ts';
 import { mib } from './lvmd-scene.ts';
 import { StandaloneScene, thick } from './standalone-scene.ts';
@@ -86,7 +87,7 @@ class AwayScene {
     const print = (text: string) => told.out.push(text);
     const warn = (text: string) => told.err.push(text);
     const code = await volume(
-      { path: '', version: '0', print, warn },
+      { ...surroundings, path: '', version: '0', print, warn },
       {
         ...{ socket: this.standalone.path('csi.sock'), className: '', size: undefined, fsType: '' },
         isBlock: false,

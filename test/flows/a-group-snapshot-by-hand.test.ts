@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { volume } from '../../src/cli/volume.ts';
+import { surroundings } from '../samples/surroundings.ts';
 import { StandaloneScene, thick, thin } from './standalone-scene.ts';
 
 test('a person takes a group snapshot, sees it in the list, and deletes it as a whole', async (t) => {
@@ -15,7 +16,7 @@ test('a person takes a group snapshot, sees it in the list, and deletes it as a 
       look: async () => (await scene.standalone.engine.observe()).host,
       mounts: () => Promise.resolve(''),
     };
-    const environment = { path: '', version: '0', print: say, warn: say };
+    const environment = { ...surroundings, path: '', version: '0', print: say, warn: say };
     const code = await volume(environment, flags, words.split(' '));
     return { code, text: told.join('\n') };
   };

@@ -3,6 +3,7 @@ import test from 'node:test';
 import { GiB } from '../../src/base/bytes.ts';
 import { failures } from '../../src/base/failures.ts';
 import { plan } from '../../src/cli/plan.ts';
+import { surroundings } from '../samples/surroundings.ts';
 import { plainDisks } from '../world/devices.ts';
 import { Stage } from './stage.ts';
 
@@ -10,7 +11,7 @@ async function planned(stage: Stage) {
   const lines: string[] = [];
   const say = (text: string) => lines.push(text);
   const { host, engine } = stage;
-  const context = { path: '', version: '0', print: say, warn: say, host, engine };
+  const context = { ...surroundings, path: '', version: '0', print: say, warn: say, host, engine };
   const isClear = await stage.run(plan(context, stage.node));
   return { isClear, text: lines.join('\n') };
 }

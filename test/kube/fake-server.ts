@@ -21,6 +21,8 @@ export class FakeServer {
   readonly authority: Authority = makeAuthority('cluster');
   /** Tokens that are accepted; a certificate of the authority is as good. */
   readonly tokens = new Set(['good']);
+  /** Paths that nobody may read, whoever it is. */
+  readonly forbidden = new Set<string>();
   /** What came with each request. */
   readonly authorizations: (string | undefined)[] = [];
   /** Used up one by one; `watch` for watches only. */
@@ -81,6 +83,10 @@ export class FakeServer {
       return;
     }
     const { method = 'GET', url = '/' } = request;
+    if (this.forbidden.has(url.split('?')[0] ?? '')) {
+      fail(sink, 403, 'Forbidden', `${url} is forbidden`);
+      return;
+    }
     const isWatch = url.includes('watch=true');
     const mishap = isWatch ? this.watchMishaps.shift() : this.mishaps.shift();
     const call = { method, url, body, contentType: request.headers['content-type'] };

@@ -21,9 +21,9 @@ import type { ClusterPicture, Registration } from '../../src/core/doctor/picture
 
 export const namespace = 'quarry-system';
 /** Long before `settledBefore`. */
-export const longAgo = '2026-01-01T00:00:00Z';
-export const settledBefore = '2026-02-01T00:00:00Z';
-export const justNow = '2026-02-01T00:01:00Z';
+export const longAgo = '2020-01-01T00:00:00Z';
+export const settledBefore = '2020-02-01T00:00:00Z';
+export const justNow = '2020-02-01T00:01:00Z';
 
 export const image = 'example/quarry:0.1.0@sha256:1111111111111111';
 

@@ -168,7 +168,7 @@ export const volumes: readonly Case[] = [
       claims: pending(),
       events: [
         sample.event('new', 'ProvisioningFailed', 'older', {
-          lastTimestamp: '2025-12-01T00:00:00Z',
+          lastTimestamp: '2019-12-01T00:00:00Z',
         }),
         sample.event(
           'new',

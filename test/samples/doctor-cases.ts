@@ -211,7 +211,7 @@ export const clusters: readonly Case[] = [
         }),
       ],
     },
-    found: [['DeletionWaits', lvmCluster, /since 2026-01-01/]],
+    found: [['DeletionWaits', lvmCluster, /since 2020-01-01/]],
     details: ['device class vg1 holds claim default/data'],
   },
   {
