@@ -10,7 +10,7 @@ import type {
   VolumeLine,
 } from '../core/doctor/summary.ts';
 import { type Painter, toneOf } from './paint.ts';
-import { table } from './table.ts';
+import { type Paint, table } from './table.ts';
 
 export type StatusText = {
   readonly summary: ClusterSummary;
@@ -53,7 +53,7 @@ function clustersText(clusters: readonly ClusterLine[], { paint }: StatusText): 
       return [`  ${type} is not true: ${reason}`, ...lines].join('\n');
     }),
   );
-  return [table(['LVMCLUSTER', 'STATE'], rows, (cell) => paint(cell, toneOf(cell))), ...conditions]
+  return [table(['LVMCLUSTER', 'STATE'], rows, stateIn([1], paint)), ...conditions]
     .join('\n')
     .trimEnd();
 }
@@ -67,7 +67,7 @@ function groupsText(groups: readonly GroupLine[], { paint }: StatusText): string
     one.raid === undefined ? '-' : raidText(one.raid),
     [one.reason, ...one.warnings].filter((text) => text !== '').join('; '),
   ]);
-  return table(head, rows, (cell) => paint(cell, toneOf(cell)));
+  return table(head, rows, stateIn([2, 6], paint));
 }
 
 function raidText({ status, minSyncPercent = 100 }: NonNullable<GroupLine['raid']>): string {
@@ -154,7 +154,7 @@ function podsText(pods: readonly PodLine[], { paint }: StatusText): string {
     ...[pod.role, pod.name, pod.node || '-', pod.isReady ? 'yes' : 'no'],
     ...[String(pod.restarts), pod.image, pod.reason],
   ]);
-  return table(head, rows, (cell, column) => (column === 3 ? paint(cell, toneOf(cell)) : cell));
+  return table(head, rows, stateIn([3], paint));
 }
 
 function volumesText(status: StatusText): string {
@@ -203,6 +203,12 @@ function endText({ findings, program, paint, summary }: StatusText): string {
   }
   const things = `${count(findings, 'thing')} ${findings === 1 ? 'is' : 'are'}`;
   return paint(`${things} wrong: \`${program} doctor\` explains.`, 'bad');
+}
+
+/** Columns whose first word says how things are. */
+function stateIn(columns: readonly number[], paint: Painter): Paint {
+  return (cell, column) =>
+    columns.includes(column) ? paint(cell, toneOf(cell.split(',')[0] ?? '')) : cell;
 }
 
 function size(quantity: string): string {

@@ -101,7 +101,7 @@ export const findings = {
   ForeignSignature: row(
     'A device that a class wants holds something, and is left alone.',
     'What is on a disk is never overwritten unless somebody says so.',
-    'If nobody needs it, clear it with wipefs --all on the node; else take it out of the class.',
+    'Look what it is. Only if nobody needs it, clear it (wipefs); else take it out of the class.',
   ),
   DeviceMissing: row(
     'A device of a volume group, or one that a class names, is not there.',
