@@ -95,6 +95,13 @@ const silences: readonly (readonly [string, Partial<ClusterPicture>])[] = [
     },
   ],
   [
+    'an LVMCluster that goes and holds nothing',
+    {
+      ...{ claims: [], volumes: [], logicalVolumes: [] },
+      clusters: [sample.cluster({ metadata: sample.meta('mine', { deletionTimestamp: justNow }) })],
+    },
+  ],
+  [
     'a volume that is being mirrored',
     condition('vg1/lv-data: its copies are in step for 40 % only'),
   ],

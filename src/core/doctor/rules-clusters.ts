@@ -76,10 +76,13 @@ function isStaying({ metadata }: LvmCluster): boolean {
 function deletionWaits(picture: ClusterPicture): readonly Finding[] {
   const clusters = picture.clusters
     .filter((one) => !isStaying(one))
-    .map((one) => {
+    .flatMap((one) => {
       const details = whatHolds(one, picture);
-      const what = `it is being deleted since ${one.metadata.deletionTimestamp}`;
-      return finding('DeletionWaits', { object: refTo('LVMCluster', one), what, details });
+      const { deletionTimestamp } = one.metadata;
+      // With nothing in the way it takes a moment, too.
+      if (details.length === 0 && !isSettled(picture, deletionTimestamp)) return [];
+      const what = `it is being deleted since ${deletionTimestamp}`;
+      return [finding('DeletionWaits', { object: refTo('LVMCluster', one), what, details })];
     });
   const isOld = (since: string | undefined) => isSettled(picture, since);
   const groups = picture.groups
