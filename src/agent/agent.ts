@@ -144,7 +144,12 @@ export class Agent {
       ...{ client, ledger, engine, volumes, groups, clock, chance, log },
       ...{ names: options.names, node: options.node, namespace: options.namespace },
       hasSchedulerExtender: options.hasSchedulerExtender,
-      files: makesGroups ? nodeFiles({ lvmdFile, stateDirectory, reread }) : undefined,
+      making: makesGroups
+        ? {
+            files: nodeFiles({ lvmdFile, stateDirectory, reread }),
+            lvmd: () => standalone.configuration.sight,
+          }
+        : undefined,
       owner: () => ownerOf(client, options),
       classes: () => standalone.configuration.classes,
     });

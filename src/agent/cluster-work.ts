@@ -6,6 +6,7 @@ import { recordsIn } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
 import type { DeviceClass } from '../core/device-class.ts';
+import type { LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import { type Inventory, inventoryText } from '../core/lvm-cluster/inventory.ts';
 import { lvmdCapacities } from '../core/lvmd-capacity.ts';
 import type { ObservedHost } from '../core/observed.ts';
@@ -46,11 +47,13 @@ export type ClusterWorkParts = {
   readonly groups: Groups;
   readonly classes: () => readonly DeviceClass[];
   /** For who makes volume groups as LVMClusters ask for them; undefined where nobody does. */
-  readonly files?: NodeFiles | undefined;
+  readonly making?: Making | undefined;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
 };
+
+type Making = { readonly files: NodeFiles; readonly lvmd: () => LvmdSight };
 
 type Runs = { run(signal: AbortSignal): Promise<void> };
 
@@ -165,8 +168,8 @@ export class ClusterWork {
 
   /** Of all groups it must know, and of reports only its own. */
   #making(): readonly Runs[] {
-    const { files, client, node, namespace, engine, clock, chance, log } = this.#parts;
-    if (files === undefined) return [];
+    const { making, client, node, namespace, engine, clock, chance, log } = this.#parts;
+    if (making === undefined) return [];
     const fieldSelector = `metadata.name=${node}`;
     const stores = {
       clusters: this.#informer(lvmClusterKind, [{ namespace }]),
@@ -174,13 +177,8 @@ export class ClusterWork {
       reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }]),
     };
     const groups = new VolumeGroups({
-      ...{ ...stores, files, nodes: this.#nodes, client, node, engine, clock, chance, log },
+      ...{ ...stores, ...making, nodes: this.#nodes, client, node, engine, clock, chance, log },
       tellDisks: (inventory) => this.#tellDisks(inventory),
-      inForce: () =>
-        this.#parts
-          .classes()
-          .filter(({ refusal }) => refusal === undefined)
-          .map(({ name }) => name),
     });
     this.#groups = groups;
     return [...Object.values(stores), groups];

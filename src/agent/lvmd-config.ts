@@ -12,6 +12,7 @@ import {
   type RefusedClass,
 } from '../core/configuration.ts';
 import type { DeviceClass } from '../core/device-class.ts';
+import type { LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import type { ObservedMount } from '../core/publication/observed.ts';
 import { lastGoodOf, readStored, type StoredConfiguration, writeStored } from './last-good.ts';
@@ -26,7 +27,12 @@ export type LoadedConfiguration = {
   readonly stored: StoredConfiguration | undefined;
 };
 
-type Reading = { readonly text: string | undefined; readonly decoded: DecodedLvmd };
+type Reading = {
+  readonly text: string | undefined;
+  /** There is no file. One that cannot be read is there. */
+  readonly isMissing: boolean;
+  readonly decoded: DecodedLvmd;
+};
 
 /** How the configuration is, for metrics and people. */
 export type ConfigurationState = {
@@ -121,6 +127,16 @@ export class LvmdConfiguration {
   get state(): ConfigurationState {
     const { problems = [], refused = [] } = this.#current ?? {};
     return { ...this.#state, file: this.#file, problems: problems.map(showFinding), refused };
+  }
+
+  /** For whoever reports what lvmd.yaml gives this node. */
+  get sight(): LvmdSight {
+    const { source, problems, classes, refused, retired } = this.current;
+    return {
+      ...{ file: this.#file, isMissing: this.#reading.isMissing, source },
+      ...{ problems: problems.map(showFinding), classes, refused },
+      retired: retired.map(({ name }) => name),
+    };
   }
 
   /** Groups that may hold volumes of ours, whatever will be decided. */
@@ -235,7 +251,9 @@ export class LvmdConfiguration {
   }
 
   #view(): Omit<ConfigurationView, 'host' | 'mounts'> {
-    const isServing = this.#current !== undefined;
+    // With LVMClusters a file that is gone is told on the node's report: somebody has to start.
+    const isTold = this.#mayBeEmpty && this.#reading.isMissing;
+    const isServing = this.#current !== undefined || isTold;
     const last = this.#current ?? this.#last();
     return { file: this.#file, decoded: this.#reading.decoded, last, isServing };
   }
@@ -333,13 +351,13 @@ async function readConfiguration(file: string, options: ReadOptions): Promise<Re
   try {
     const text = await readBounded(file);
     if (text === known?.text) return known;
-    return { text, decoded: decodeLvmdFile({ file, text, mayBeEmpty }) };
+    return { text, isMissing: false, decoded: decodeLvmdFile({ file, text, mayBeEmpty }) };
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ENOENT';
     if (isMissing && mayBeMissing) {
-      const text = 'device-classes: []';
-      return { text: undefined, decoded: decodeLvmdFile({ file, text, mayBeEmpty: true }) };
+      const empty = { file, text: 'device-classes: []', mayBeEmpty: true };
+      return { text: undefined, isMissing, decoded: decodeLvmdFile(empty) };
     }
     const value = isMissing ? 'missing' : `unreadable (${code || message})`;
     const remedy = isMissing ? 'write it, or name another with --config' : 'make it readable';
@@ -351,7 +369,7 @@ async function readConfiguration(file: string, options: ReadOptions): Promise<Re
       warnings: [],
       sound: undefined,
     } as const;
-    return { text: undefined, decoded };
+    return { text: undefined, isMissing, decoded };
   }
 }
 

@@ -1,3 +1,4 @@
+import { isUnmanaged } from '../api/lvm-cluster/check.ts';
 import { lvmdTextFor } from '../api/lvm-cluster/lvmd-text.ts';
 import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
 import { showFinding } from '../api/lvmd-file/findings.ts';
@@ -10,6 +11,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
+import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import { reportFor } from '../core/lvm-cluster/node-report.ts';
 import {
@@ -19,6 +21,7 @@ import {
   wipedAnnotation,
   wishFor,
 } from '../core/lvm-cluster/node-wish.ts';
+import { byAge } from '../core/lvm-cluster/objects.ts';
 import { permitFor } from '../core/permit.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import type { DesiredVg } from '../core/volume-group/desired.ts';
@@ -63,8 +66,7 @@ export type VolumeGroupsParts = {
   readonly files: NodeFiles;
   /** Hears of the disks with every look at them. */
   readonly tellDisks: (inventory: Inventory) => void;
-  /** Device classes in which volumes can be made now. */
-  readonly inForce: () => readonly string[];
+  readonly lvmd: () => LvmdSight;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
@@ -116,10 +118,13 @@ export class VolumeGroups {
     const node = nodes.get({ name });
     if (node === undefined) return undefined;
     const report = [...reports.values()].find(({ metadata }) => metadata.name === name);
+    const [cluster] = [...clusters.values()].toSorted(byAge);
+    if (cluster !== undefined && isUnmanaged(cluster) && groups.size === 0) {
+      return this.#tellOfLvmd(report, signal);
+    }
     // An administrator may have given a group up.
     this.#known = await files.readKnown();
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
-    const [cluster] = clusters.values();
     const tolerations = cluster?.spec?.tolerations ?? [];
     const seen = { node, report, known: this.#known, present };
     const wish = wishFor({ ...seen, groups: [...groups.values()], tolerations });
@@ -130,7 +135,7 @@ export class VolumeGroups {
     // What is still served cannot be taken away.
     const leaving = unserved === undefined ? wish.leaving : [];
     for (const group of leaving) troubles.push(...(await this.#take(group, seen, signal)));
-    const told = withServing(await this.#told(wish), this.#parts.inForce(), unserved);
+    const told = withServing(await this.#told(wish), this.#parts.lvmd(), unserved);
     await this.#noteWipes(wish, told, signal);
     if (report !== undefined) await this.#tell(report, told, signal);
     const isSettled = troubles.length === 0 && told.every(({ status }) => status === 'Ready');
@@ -138,6 +143,16 @@ export class VolumeGroups {
     const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
     if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
     return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
+  }
+
+  /** The file and its groups are the administrator's: nothing is made and nothing written. */
+  async #tellOfLvmd(
+    report: LvmVolumeGroupNodeStatus | undefined,
+    signal: AbortSignal,
+  ): Promise<undefined> {
+    const told = externalReport(this.#parts.lvmd(), await this.#host());
+    if (report !== undefined) await this.#tell(report, told, signal);
+    return undefined;
   }
 
   async #markAll({ unmarked }: NodeWish, signal: AbortSignal): Promise<string[]> {
@@ -355,11 +370,12 @@ export class VolumeGroups {
 /** A group is Ready when volumes can be made in it, and not before. */
 function withServing(
   told: readonly LvmVolumeGroupStatus[],
-  inForce: readonly string[],
+  { classes }: LvmdSight,
   unserved: string | undefined,
 ): readonly LvmVolumeGroupStatus[] {
+  const open = classes.filter(({ refusal }) => refusal === undefined).map(({ name }) => name);
   return told.map((one) => {
-    if (one.status !== 'Ready' || inForce.includes(one.name ?? '')) return one;
+    if (one.status !== 'Ready' || open.includes(one.name ?? '')) return one;
     const reason =
       unserved ?? `lvmd.yaml does not give the device class ${one.name}, or is refused`;
     return { ...one, status: 'Degraded', reason };

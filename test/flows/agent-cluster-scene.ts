@@ -28,6 +28,8 @@ export class AgentClusterScene {
   readonly directory: string;
   readonly log: LogEvent[] = [];
   options: Partial<AgentOptions> = {};
+  /** What else lives here, and has to end while time still passes. */
+  readonly others: { stop(): Promise<void> }[] = [];
   #agent: Agent | undefined;
   #isOver = false;
 
@@ -168,6 +170,7 @@ export class AgentClusterScene {
 
   async #end(): Promise<void> {
     await this.#agent?.stop();
+    for (const other of this.others) await other.stop();
     this.#isOver = true;
     await rm(this.directory, { recursive: true, force: true });
   }

@@ -9,7 +9,9 @@ import type {
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { LvmdSight } from '../../src/core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../../src/core/lvm-cluster/inventory.ts';
+import { lvmdDeviceClasses } from '../../src/core/lvmd.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
@@ -66,7 +68,7 @@ export class GroupScene {
     const agent = new VolumeGroups({
       ...{ ...stores, client, node: 'n1', engine, clock, chance },
       log: (event) => this.log.push(event),
-      inForce: () => this.#inForce(),
+      lvmd: () => this.#sight(),
       tellDisks: (inventory) => {
         this.inventory = inventory;
       },
@@ -93,10 +95,14 @@ export class GroupScene {
   }
 
   /** What an agent serves with that file. */
-  #inForce(): readonly string[] {
+  #sight(): LvmdSight {
+    const file = 'lvmd.yaml';
     const text = this.lvmd ?? 'device-classes: []';
-    const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text, mayBeEmpty: true });
-    return decoded.kind === 'lvmd' ? decoded.spec.deviceClasses.map(({ name }) => name) : [];
+    const decoded = decodeLvmdFile({ file, text, mayBeEmpty: true });
+    const classes = decoded.kind === 'lvmd' ? lvmdDeviceClasses(decoded.spec) : [];
+    const isMissing = this.lvmd === undefined;
+    const nothing = { problems: [], refused: [], retired: [] };
+    return { file, isMissing, source: 'file', classes, ...nothing };
   }
 
   /** The process is killed: nothing it had in mind is left. */

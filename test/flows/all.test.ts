@@ -2,52 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
-import test, { type TestContext } from 'node:test';
-import { type All, startAll } from '../../src/all/all.ts';
+import test from 'node:test';
 import { unpublishedAnnotation } from '../../src/core/cluster/names.ts';
 import { collections } from '../kube/fake-api-rules.ts';
-import { MemoryTransport } from '../kube/memory-transport.ts';
-import { AgentClusterScene } from './agent-cluster-scene.ts';
-
-type Edge = { readonly scene: AgentClusterScene; readonly all: All; readonly port: number };
-
-/** The whole process, with real files and sockets, on the stage's node. */
-async function begin(t: TestContext, metricsAddress = '127.0.0.1:0'): Promise<Edge> {
-  let started: All | undefined;
-  t.after(() => started?.stop());
-  const scene = await AgentClusterScene.begin(t);
-  const { world } = scene.stage;
-  scene.stage.restart();
-  const labels = { 'topology.topolvm.io/node': 'n1' };
-  scene.api.put(collections.nodes, { metadata: { name: 'n1', labels } });
-  const drivers = [
-    { name: 'topolvm.io', nodeID: 'n1', topologyKeys: ['topology.topolvm.io/node'] },
-  ];
-  scene.api.put(collections.csiNodes, { metadata: { name: 'n1' }, spec: { drivers } });
-  const all = await startAll(
-    {
-      agent: {
-        ...{ lvmdFile: scene.path('lvmd.yaml'), stateDirectory: scene.path('state') },
-        ...{ csiSocket: scene.path('csi.sock'), hostSocket: '/host/csi.sock', metricsAddress },
-        ...{ node: 'n1', names: { domain: 'topolvm.io', driver: 'topolvm.io' }, daemonSet: '' },
-        ...{ kubeletRoot: scene.path('kubelet'), namespace: 'ns', hasSchedulerExtender: false },
-        ...{ version: '0', prefix: [], path: '' },
-      },
-      ...{ host: 'n1', controllerSocket: scene.path('controller.sock') },
-      isSnapshotController: false,
-    },
-    (event) => scene.log.push(event),
-    {
-      host: () => scene.stage.host,
-      ...{ transport: scene.transport, leaseTransport: new MemoryTransport(scene.api) },
-      ...{ clock: world.clock, wall: () => world.clock.nowMs(), chance: () => 0.5 },
-      sinceBootMs: () => 0,
-    },
-  );
-  started = all;
-  const told = scene.log.find(({ message }) => message.startsWith('serving metrics'));
-  return { scene, all, port: Number(told?.['port'] ?? 0) };
-}
+import type { AgentClusterScene } from './agent-cluster-scene.ts';
+import { beginAll, claim } from './all-scene.ts';
 
 function ask(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -58,31 +17,13 @@ function ask(port: number, path: string): Promise<string> {
   });
 }
 
-function claim({ api }: AgentClusterScene, name: string): string {
-  const { metadata } = api.put(collections.claims, {
-    metadata: {
-      ...{ name, namespace: 'ns' },
-      annotations: {
-        'volume.kubernetes.io/storage-provisioner': 'topolvm.io',
-        'volume.kubernetes.io/selected-node': 'n1',
-      },
-    },
-    spec: {
-      ...{ accessModes: ['ReadWriteOnce'], storageClassName: 'fast', volumeMode: 'Filesystem' },
-      resources: { requests: { storage: '100Mi' } },
-    },
-    status: { phase: 'Pending' },
-  });
-  return metadata.uid;
-}
-
 function holder({ api }: AgentClusterScene): string {
   const [lease] = api.all(collections.leases);
   return ((lease?.['spec'] ?? {}) as { holderIdentity?: string }).holderIdentity ?? '';
 }
 
 test('a claim becomes a volume in one process, and the volume is mounted', async (t) => {
-  const { scene } = await begin(t);
+  const { scene } = await beginAll(t);
   const name = `pvc-${claim(scene, 'data')}`;
   await scene.until(
     'a PersistentVolume',
@@ -96,7 +37,7 @@ test('a claim becomes a volume in one process, and the volume is mounted', async
 });
 
 test('one port has the figures, probes and state of both roles, each name once', async (t) => {
-  const { scene, all, port } = await begin(t);
+  const { scene, all, port } = await beginAll(t);
   await scene.until('ready', async () => (await ask(port, '/readyz')) === 'ok\n');
   const figures = await ask(port, '/metrics');
   const heads = [...figures.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
@@ -112,7 +53,7 @@ test('one port has the figures, probes and state of both roles, each name once',
 });
 
 test('it stops in order: the lease is given back while kubelet is still served', async (t) => {
-  const { scene, all } = await begin(t);
+  const { scene, all } = await beginAll(t);
   await scene.until('it leads', () => holder(scene) !== '');
   const seen: boolean[] = [];
   scene.api.listeners.add(({ collection }) => {
@@ -127,7 +68,7 @@ test('it stops in order: the lease is given back while kubelet is still served',
 });
 
 test('a role that ends takes the other one along', async (t) => {
-  const { scene, all } = await begin(t);
+  const { scene, all } = await beginAll(t);
   await scene.register(false);
   await assert.rejects(all.failed, { code: 'RegistrationRefused' });
   await all.stop();
@@ -135,5 +76,8 @@ test('a role that ends takes the other one along', async (t) => {
 });
 
 test('what cannot start leaves nothing behind', async (t) => {
-  await assert.rejects(begin(t, '8080'), /--metrics-address is 8080: write :8080/);
+  await assert.rejects(
+    beginAll(t, { metricsAddress: '8080' }),
+    /--metrics-address is 8080: write :8080/,
+  );
 });

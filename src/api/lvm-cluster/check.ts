@@ -91,6 +91,11 @@ export function classesOf({ spec }: Pick<LvmCluster, 'spec'>): readonly LvmDevic
   return spec?.storage?.deviceClasses ?? [];
 }
 
+/** Nothing is to be made: lvmd.yaml on each node says what there is. */
+export function isUnmanaged(cluster: Pick<LvmCluster, 'spec'>): boolean {
+  return classesOf(cluster).length === 0;
+}
+
 function namesOf(classes: readonly LvmDeviceClass[]): readonly string[] {
   return classes.map(({ name }) => name);
 }

@@ -8,7 +8,13 @@ import { showQuantity } from '../../api/quantity.ts';
 import { planDevices } from '../device/plan.ts';
 import { deviceStatus } from '../device/status.ts';
 import type { DesiredNode } from '../node.ts';
-import { findVg, type ObservedLv, type ObservedNode, type ObservedVg } from '../observed.ts';
+import {
+  findVg,
+  type ObservedHost,
+  type ObservedLv,
+  type ObservedNode,
+  type ObservedVg,
+} from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
 import { thinPoolStatus } from '../thin-pool/status.ts';
 import { volumeGroupStatus } from '../volume-group/status.ts';
@@ -73,7 +79,7 @@ function worse(group: Standing, pool: Standing | undefined): Standing {
 }
 
 /** What will need somebody soon, and stops nothing yet. */
-function warningsOf(vg: ObservedVg | undefined, node: ObservedNode): readonly string[] {
+export function warningsOf(vg: ObservedVg | undefined, node: ObservedHost): readonly string[] {
   if (vg === undefined) return [];
   const missing = vg.pvs.filter(({ isMissing }) => isMissing).map(({ uuid }) => uuid);
   const duplicates = node.vgs.filter(({ name }) => name === vg.name).length;
@@ -83,7 +89,7 @@ function warningsOf(vg: ObservedVg | undefined, node: ObservedNode): readonly st
   ];
 }
 
-function raidReport(vg: ObservedVg): LvmRaidStatus | undefined {
+export function raidReport(vg: ObservedVg): LvmRaidStatus | undefined {
   const health = raidHealth(vg);
   if (health === undefined) return undefined;
   const words = { healthy: 'Healthy', degraded: 'Degraded', failed: 'Failed' } as const;

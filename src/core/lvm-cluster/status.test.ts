@@ -150,12 +150,35 @@ test('what could not be made is told', () => {
 });
 
 test('without classes the groups are their administrator’s', () => {
-  const { state, conditions = [] } = clusterStatus({ ...well, cluster: cluster([]), reports: [] });
+  const { state, conditions = [] } = clusterStatus({ ...well, cluster: cluster([]) });
   assert.equal(state, 'Ready');
   assert.deepEqual(
     conditions.map(({ reason }) => reason),
     ['ResourcesAvailable', 'VGsUnmanaged'],
   );
+});
+
+test('without classes a node is as well as its lvmd.yaml, and unknown before it told of it', () => {
+  const file = '/etc/topolvm/lvmd.yaml';
+  const external = (...reports: readonly LvmVolumeGroupNodeStatus[]) =>
+    told({ cluster: cluster([]), reports });
+  const missing = report('n2', { name: file, status: 'Failed', reason: 'there is no such file' });
+  assert.deepEqual(external(report('n1', {}), missing), [
+    'Failed',
+    `VGsFailed: ${file} on n2: there is no such file`,
+  ]);
+  const faulty = report('n2', { name: file, status: 'Degraded', reason: 'line 3' }, {});
+  assert.deepEqual(external(report('n1', {}), faulty), [
+    'Degraded',
+    `VGsDegraded: ${file} on n2: line 3`,
+  ]);
+  for (const silent of [[], [report('n2')]]) {
+    assert.deepEqual(external(report('n1', {}), ...silent), [
+      'Progressing',
+      'VGReadinessInProgress: n2: its agent has not told of its lvmd.yaml yet; \
+it needs --lvm-clusters',
+    ]);
+  }
 });
 
 test('a driver tells which nodes do not have it', () => {

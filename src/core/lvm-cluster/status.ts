@@ -1,4 +1,4 @@
-import { classesOf } from '../../api/lvm-cluster/check.ts';
+import { classesOf, isUnmanaged } from '../../api/lvm-cluster/check.ts';
 import { isMeant } from '../../api/lvm-cluster/nodes.ts';
 import type {
   LvmCluster,
@@ -8,7 +8,10 @@ import type {
   LvmDeviceClassStatus,
   LvmDriverStatus,
 } from '../../api/objects/lvm-cluster.ts';
-import type { LvmVolumeGroupNodeStatus } from '../../api/objects/lvm-volume-group.ts';
+import type {
+  LvmVolumeGroupNodeStatus,
+  LvmVolumeGroupStatus,
+} from '../../api/objects/lvm-volume-group.ts';
 import type { CsiNode, Node } from '../../api/objects/storage.ts';
 import { showList } from '../../base/show.ts';
 
@@ -68,17 +71,19 @@ function resourcesCondition({ troubles }: ClusterSight): ConditionText {
 
 function groupsCondition(sight: ClusterSight): ConditionText {
   const type = 'VolumeGroupsReady';
-  const classes = classesOf(sight.cluster);
-  if (classes.length === 0) {
-    const message = 'lvmd.yaml on each node says what there is';
-    return { type, status: 'True', reason: 'VGsUnmanaged', message };
-  }
-  const found = classes.flatMap((one) => standingOf(one, sight));
+  const isExternal = isUnmanaged(sight.cluster);
+  const found = isExternal
+    ? nodesOfCluster(sight).flatMap((node) => lvmdStanding(node, sight))
+    : classesOf(sight.cluster).flatMap((one) => standingOf(one, sight));
   for (const { state, reason } of inOrder) {
     const of = found.filter((one) => one.state === state);
     if (of.length === 0) continue;
     const message = lines(of.map(({ text }) => text));
     return { type, status: 'False', reason, message };
+  }
+  if (isExternal) {
+    const message = 'lvmd.yaml on each node says what there is';
+    return { type, status: 'True', reason: 'VGsUnmanaged', message };
   }
   return { type, status: 'True', reason: 'VGsReady', message: 'all volume groups are ready' };
 }
@@ -117,12 +122,27 @@ function standingOf(one: LvmDeviceClass, sight: ClusterSight): readonly Standing
     if (group === undefined) {
       return [{ state: 'Progressing', text: `${where}: its agent has not told of it yet` }];
     }
-    const { status = 'Progressing', reason = '' } = group;
-    const isKnown = inOrder.some(({ state }) => state === status);
-    if (status === 'Ready') return [];
-    const text = `${where}: ${reason === '' ? status : reason}`;
-    return [{ state: isKnown ? status : 'Progressing', text }];
+    return groupStanding(where, group);
   });
+}
+
+function groupStanding(where: string, group: LvmVolumeGroupStatus): readonly Standing[] {
+  const { status = 'Progressing', reason = '' } = group;
+  const isKnown = inOrder.some(({ state }) => state === status);
+  if (status === 'Ready') return [];
+  const text = `${where}: ${reason === '' ? status : reason}`;
+  return [{ state: isKnown ? status : 'Progressing', text }];
+}
+
+/** What is not well with lvmd.yaml of a node, or with what it names. */
+function lvmdStanding(node: string, { reports }: ClusterSight): readonly Standing[] {
+  const report = reports.find(({ metadata }) => metadata.name === node);
+  const groups = report?.spec?.nodeStatus ?? [];
+  if (groups.length === 0) {
+    const text = `${node}: its agent has not told of its lvmd.yaml yet; it needs --lvm-clusters`;
+    return [{ state: 'Progressing', text }];
+  }
+  return groups.flatMap((group) => groupStanding(`${group.name ?? ''} on ${node}`, group));
 }
 
 /** Nodes whose disks a class takes, in one order. */
