@@ -1,11 +1,12 @@
 import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
-import { lvmsCrds } from '../src/api/crds/lvms.ts';
+import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
 import { podMonitors, prometheusRule } from './manifests-monitoring.ts';
 import { nodePolicy } from './manifests-policy.ts';
-import { accessOf, accountOf } from './manifests-rbac.ts';
+import { accessOf, accountOf, privilegedOf } from './manifests-rbac.ts';
 import {
   defaultResources,
   lvmdOnHost,
+  lvmsFlags,
   type Manifest,
   type Release,
   type Settings,
@@ -14,6 +15,7 @@ import { webhookOf } from './manifests-webhook.ts';
 import {
   agentDaemonSet,
   allDaemonSet,
+  allPodTemplate,
   extenderDaemonSet,
   networkPolicies,
   operatorBudget,
@@ -32,6 +34,16 @@ export function defaultSettings({ image }: Release): Settings {
     ...{ lvmsFlags: [], webhookFlags: [], flags: [] },
     agentFlags: [],
     resources: defaultResources,
+  };
+}
+
+/** On MicroShift `quarry edge apply` writes lvmd.yaml for its only node, and the DaemonSet. */
+export function microShiftSettings(release: Release): Settings {
+  return {
+    ...defaultSettings(release),
+    namespace: 'openshift-storage',
+    lvmdVolume: { configMap: { name: 'lvmd' } },
+    lvmsFlags,
   };
 }
 
@@ -62,6 +74,15 @@ export function manifests(settings: Settings) {
       ...accessOf('agent', settings, 'operator'),
       allDaemonSet(settings),
     ],
+    // Without what runs: that is rendered on the node.
+    edge: [
+      accountOf('operator', settings),
+      ...accessOf('operator', settings, 'operator'),
+      ...accessOf('agent', settings, 'operator'),
+      ...privilegedOf(settings, 'operator'),
+      allPodTemplate(settings),
+    ],
+    edgeStorage: [edgeClassOf(settings), externalClusterOf(settings)],
     snapshots: accessOf('snapshots', settings, 'operator'),
     policy: nodePolicy(settings),
     network: networkPolicies(settings),
@@ -115,6 +136,30 @@ function samplesOf({ domain }: Settings): readonly Manifest[] {
       allowVolumeExpansion: true,
     },
   ];
+}
+
+/** Claims that name no class get the default class of lvmd.yaml, as MicroShift has it. */
+function edgeClassOf({ domain }: Settings): Manifest {
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'topolvm-provisioner', annotations },
+    provisioner: domain,
+    parameters: { 'csi.storage.k8s.io/fstype': 'xfs' },
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  };
+}
+
+/** MicroShift's name for it. */
+function externalClusterOf({ namespace }: Settings): Manifest {
+  return {
+    apiVersion: `${lvmsGroup}/v1alpha1`,
+    kind: 'LVMCluster',
+    metadata: { name: 'lvms', namespace },
+    spec: { configurationPolicy: 'ExternalConfiguration' },
+  };
 }
 
 /** Apart from the rest: a cluster without the kinds of snapshots refuses it. */

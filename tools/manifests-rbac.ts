@@ -214,3 +214,21 @@ export function accessOf(part: Part, settings: Settings, account: Role): readonl
 export function accountOf(role: Role, { namespace }: Settings): Manifest {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: names[role], namespace } };
 }
+
+/** OpenShift and MicroShift let no privileged pod run without. Elsewhere nobody asks for it. */
+export function privilegedOf({ namespace }: Settings, account: Role): readonly Manifest[] {
+  const name = 'quarry-privileged';
+  const rules = [
+    {
+      ...rule('security.openshift.io', ['securitycontextconstraints'], ['use']),
+      resourceNames: ['privileged'],
+    },
+  ];
+  const subjects = [{ kind: 'ServiceAccount', name: names[account], namespace }];
+  const roleRef = { apiGroup: api, kind: 'Role', name };
+  const metadata = { name, namespace };
+  return [
+    { apiVersion: `${api}/v1`, kind: 'Role', metadata, rules },
+    { apiVersion: `${api}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects },
+  ];
+}

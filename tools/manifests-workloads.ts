@@ -78,6 +78,13 @@ export function allDaemonSet(settings: Settings): Manifest {
   return daemonSet(settings, { account: 'operator', args: allArguments(settings) });
 }
 
+/** The same pod for whoever renders the DaemonSet on the node itself: nobody runs it from here. */
+export function allPodTemplate(settings: Settings): Manifest {
+  const { metadata, spec } = allDaemonSet(settings);
+  const { template } = spec as { readonly template: object };
+  return { apiVersion: 'v1', kind: 'PodTemplate', metadata, template };
+}
+
 type Process = { readonly account: Role; readonly args: readonly string[] };
 
 function daemonSet(settings: Settings, { account, args }: Process): Manifest {
@@ -110,6 +117,8 @@ function daemonSet(settings: Settings, { account, args }: Process): Manifest {
               env: environment(settings),
               ports: [{ name: 'metrics', containerPort: diagnosticsPort }],
               ...probes,
+              // What it says last is why it ended: `kubectl describe pod` has it.
+              terminationMessagePolicy: 'FallbackToLogsOnError',
               resources: settings.resources.agent,
               securityContext: { privileged: true, runAsUser: 0 },
               volumeMounts: agentMounts(kubeletRoot),

@@ -5,7 +5,7 @@ import { dump } from 'js-yaml';
 import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
 import { chartFiles } from './manifests-chart.ts';
 import { dashboard } from './manifests-dashboard.ts';
-import { defaultSettings, manifests } from './manifests-objects.ts';
+import { defaultSettings, manifests, microShiftSettings } from './manifests-objects.ts';
 import type { Manifest, Release } from './manifests-settings.ts';
 
 /**
@@ -28,6 +28,7 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
   const settings = defaultSettings(release);
   const made = manifests(settings);
   const legacy = manifests({ ...settings, domain: groups.legacy, useLegacy: 'true' });
+  const onEdge = manifests(microShiftSettings(release));
   const old = { group: groups.current, hasSelectableFields: false };
   return {
     'deploy/crds.yaml': yamlOf(made.crds),
@@ -41,6 +42,9 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
     'deploy/samples.yaml': yamlOf(made.samples),
     'deploy/snapshot-class.yaml': yamlOf(made.snapshotClass),
     'deploy/extender.yaml': yamlOf(made.extender),
+    'deploy/microshift/crds.yaml': yamlOf([...onEdge.crds, ...onEdge.lvmsCrds]),
+    'deploy/microshift/quarry.yaml': yamlOf(edgeOf(onEdge)),
+    'deploy/microshift/storage.yaml': yamlOf(onEdge.edgeStorage),
     'deploy/legacy/crds.yaml': yamlOf(legacy.crds),
     'deploy/legacy/quarry.yaml': yamlOf(separate(legacy)),
     'deploy/legacy/node-policy.yaml': yamlOf(legacy.policy),
@@ -58,6 +62,11 @@ function separate({ namespace, driver, operator, agent, network }: Made): readon
 
 function together({ namespace, driver, all, network }: Made): readonly Manifest[] {
   return [...namespace, ...driver, ...all, ...network.slice(1)];
+}
+
+/** All but what runs. */
+function edgeOf({ namespace, driver, edge, network }: Made): readonly Manifest[] {
+  return [...namespace, ...driver, ...edge, ...network.slice(1)];
 }
 
 const note = '# Made by `make manifests`; do not edit.\n';

@@ -38,6 +38,7 @@ export async function runCli(argv: readonly string[], environment: Environment):
 }
 
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
+  if (argv[0] === 'edge') return (await import('./edge.ts')).edge(argv.slice(1), environment);
   const { values, positionals, given } = parseFlags(argv);
   const [command, ...rest] = positionals;
   if (values.version || command === 'version') {
@@ -68,6 +69,8 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       const { doctor, gatherBundle } = await import('./cluster.ts');
       return (command === 'doctor' ? doctor : gatherBundle)(environment, values);
     }
+    case 'edge':
+      throw new UsageError('edge is the first word: its flags come after it');
     case 'forget': {
       const directory = values['state-dir'];
       await forget(directory, await readKnownGroups(directory), rest);

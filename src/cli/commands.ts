@@ -117,6 +117,11 @@ names.`,
       ...['publish', 'unpublish', 'delete'],
     ],
   },
+  edge: {
+    calls: [['edge --help', 'storage of a cluster that has one node, by its lvmd.yaml']],
+    flags: [],
+    words: ['apply', 'health'],
+  },
   crds: {
     calls: [['crds [--legacy]', 'our kinds, for kubectl apply --filename -']],
     flags: ['legacy', 'kubernetes'],
@@ -150,7 +155,7 @@ export const roles = {
 
 const groups: readonly (readonly [string, readonly CommandName[]])[] = [
   ['On this host:', ['plan', 'apply', 'status', 'forget', 'volume']],
-  ['Of a cluster:', ['doctor', 'gather', 'crds']],
+  ['Of a cluster:', ['doctor', 'gather', 'edge', 'crds']],
 ];
 
 /** All there is, on one page. */

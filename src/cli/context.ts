@@ -34,7 +34,17 @@ export type Context = Environment & { readonly host: Host; readonly engine: Engi
 
 export type CommonFlags = { readonly nsenter: boolean; readonly verbose: boolean };
 
-const nsenter = ['nsenter', '--target', '1', '--mount', '--uts', '--ipc', '--net', '--pid', '--'];
+export const nsenter = [
+  'nsenter',
+  '--target',
+  '1',
+  '--mount',
+  '--uts',
+  '--ipc',
+  '--net',
+  '--pid',
+  '--',
+];
 
 export function makeContext(environment: Environment, flags: CommonFlags): Context {
   const door = realHost({ prefix: flags.nsenter ? nsenter : [], path: environment.path });

@@ -74,6 +74,7 @@ const kinds: Readonly<Record<string, string>> = {
   RoleBinding: 'rbac.authorization.k8s.io/v1',
   Deployment: 'apps/v1',
   DaemonSet: 'apps/v1',
+  PodTemplate: 'v1',
   PodDisruptionBudget: 'policy/v1',
   NetworkPolicy: 'networking.k8s.io/v1',
   CSIDriver: 'storage.k8s.io/v1',
@@ -84,6 +85,7 @@ const kinds: Readonly<Record<string, string>> = {
   ValidatingAdmissionPolicyBinding: 'admissionregistration.k8s.io/v1',
   PrometheusRule: 'monitoring.coreos.com/v1',
   PodMonitor: 'monitoring.coreos.com/v1',
+  LVMCluster: 'lvm.topolvm.io/v1alpha1',
 };
 
 test('every manifest can be read, has a kind and version that is known, and a name of its own', () => {

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DaemonSet, PodTemplate } from '../../api/objects/edge-workload.ts';
+import { type EdgeSight, isContained, planEdge, renderDaemonSet } from './plan.ts';
+
+const metadata = { name: 'vg-manager', namespace: 'ns', uid: 'u', resourceVersion: '7' };
+const labels = {
+  'app.kubernetes.io/name': 'topolvm',
+  'app.kubernetes.io/component': 'node',
+  'app.kubernetes.io/part-of': 'quarry',
+};
+const pod = { metadata: { labels }, spec: { containers: [{ name: 'a', args: ['all'] }] } };
+const template: PodTemplate = { metadata, template: pod };
+const wish = { namespace: 'ns', text: 'x', checksum: '01', socketName: '/s' };
+const configMap = { metadata: { ...metadata, name: 'lvmd' }, data: { 'lvmd.yaml': 'x' } };
+const daemonSet: DaemonSet = { metadata, spec: renderDaemonSet(wish, pod).spec };
+const well: EdgeSight = {
+  ...{ configMap, template },
+  daemonSet: { ...daemonSet, metadata: { ...metadata, labels } },
+};
+
+function next(changes: Partial<EdgeSight>): string {
+  const decision = planEdge(wish, { ...well, ...changes });
+  return decision.kind === 'do' ? decision.deed.kind : decision.kind;
+}
+
+test('the text comes first, and then who reads it', () => {
+  assert.equal(next({}), 'rest');
+  assert.equal(next({ configMap: undefined, daemonSet: undefined }), 'create-config-map');
+  assert.equal(next({ configMap: { ...configMap, data: {} } }), 'change-config-map');
+  assert.equal(next({ daemonSet: undefined }), 'create-daemon-set');
+  const other = renderDaemonSet({ ...wish, checksum: '02' }, pod);
+  assert.equal(next({ daemonSet: { metadata, spec: other.spec } }), 'update-daemon-set');
+  const moved = renderDaemonSet({ ...wish, socketName: '/t' }, pod);
+  assert.equal(next({ daemonSet: { metadata, spec: moved.spec } }), 'update-daemon-set');
+});
+
+test('nothing is begun before all can be done', () => {
+  const nothing = { configMap: undefined, daemonSet: undefined };
+  assert.equal(next({ ...nothing, template: undefined }), 'wait');
+  const going = { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  assert.equal(
+    next({ configMap: undefined, daemonSet: { ...daemonSet, metadata: going } }),
+    'wait',
+  );
+  const selector = { matchLabels: { app: 'other' } };
+  const foreign = { ...daemonSet, spec: { ...daemonSet.spec, selector } };
+  assert.equal(next({ configMap: undefined, daemonSet: foreign }), 'blocked');
+});
+
+test('an update is of the object that was seen, and keeps what others noted on it', () => {
+  const found = { ...metadata, labels: { theirs: '1' }, annotations: { also: '2' } };
+  const decision = planEdge(wish, { ...well, daemonSet: { ...daemonSet, metadata: found } });
+  assert.ok(decision.kind === 'do' && decision.deed.kind === 'update-daemon-set');
+  const { resourceVersion, labels: now, annotations } = decision.deed.object.metadata;
+  assert.equal(resourceVersion, '7');
+  assert.deepEqual(now, { theirs: '1', ...labels });
+  assert.deepEqual(annotations, { also: '2' });
+});
+
+const contained: readonly (readonly [string, unknown, unknown, boolean])[] = [
+  ['the same', { a: [{ b: 1 }] }, { a: [{ b: 1 }] }, true],
+  ['a field that was filled in', { a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }], d: 3 }, true],
+  ['another value', { a: 1 }, { a: 2 }, false],
+  ['a value of another kind', { a: '1' }, { a: 1 }, false],
+  ['no value', { a: 1 }, {}, false],
+  ['an item more', { a: [1] }, { a: [1, 2] }, false],
+  ['an item less', { a: [1, 2] }, { a: [1] }, false],
+  ['another order', { a: [1, 2] }, { a: [2, 1] }, false],
+  ['what is empty and was left out', { a: '' }, {}, true],
+  ['what is empty and is something', { a: '' }, { a: 'x' }, false],
+  ['a word for nothing', { a: null, b: undefined }, { a: 'x' }, true],
+  ['false that is true', { a: false }, { a: true }, false],
+  ['0 that is there', { a: 0 }, { a: 0 }, true],
+  ['an object for a list', { a: {} }, { a: undefined }, false],
+];
+
+for (const [what, wanted, found, is] of contained) {
+  test(`${what} is ${is ? 'as wanted' : 'not as wanted'}`, () => {
+    assert.equal(isContained(wanted, found), is);
+  });
+}
