@@ -78,7 +78,10 @@ export function allDaemonSet(settings: Settings): Manifest {
   return daemonSet(settings, { account: 'operator', args: allArguments(settings) });
 }
 
-/** The same pod for whoever renders the DaemonSet on the node itself: nobody runs it from here. */
+/**
+ * The same pod for `quarry edge apply`, which renders the DaemonSet: nobody runs it from here. It
+ * is an object, because a program cannot know the digest of the image that it is in.
+ */
 export function allPodTemplate(settings: Settings): Manifest {
   const { metadata, spec } = allDaemonSet(settings);
   const { template } = spec as { readonly template: object };

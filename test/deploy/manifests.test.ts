@@ -5,8 +5,10 @@ import test from 'node:test';
 import { loadAll } from 'js-yaml';
 import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { allArguments } from '../../src/all/arguments.ts';
+import type { PodTemplate } from '../../src/api/objects/workload.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { limits } from '../../src/base/limits.ts';
+import { renderDaemonSet } from '../../src/core/edge/plan.ts';
 import { operatorArguments } from '../../src/operator/arguments.ts';
 import { extenderArguments } from '../../src/operator/extender-command.ts';
 import { readRelease } from '../../tools/manifests.ts';
@@ -58,8 +60,19 @@ type Any = {
 
 const files = globSync('deploy/**/*.yaml', { cwd: root }).toSorted();
 const objectsOf = (file: string) => loadAll(readFileSync(join(root, file), 'utf8')) as Any[];
-const whole = ['deploy/quarry.yaml', 'deploy/quarry-all.yaml', 'deploy/legacy/quarry.yaml'];
-const pods = whole.flatMap(objectsOf).filter(({ kind }) => /^(Deployment|DaemonSet)$/.test(kind));
+const whole = [
+  'deploy/quarry.yaml',
+  'deploy/quarry-all.yaml',
+  'deploy/legacy/quarry.yaml',
+  'deploy/microshift/quarry.yaml',
+];
+/** What runs, and what `quarry edge apply` makes of a template. */
+const workloadsOf = (file: string) =>
+  objectsOf(file).flatMap((one): readonly Any[] => {
+    if (one.kind === 'PodTemplate') return [renderedOf(one as unknown as PodTemplate)];
+    return /^(Deployment|DaemonSet)$/.test(one.kind) ? [one] : [];
+  });
+const pods = whole.flatMap(workloadsOf);
 
 /** Versions that every Kubernetes since 1.29 serves, or the program that brings the kind. */
 const kinds: Readonly<Record<string, string>> = {
@@ -295,8 +308,15 @@ test('network policies reach API servers on 443 and on 6443, and bind every pod 
       assert.deepEqual(ports, [443, 6443]);
     }
     const bound = policies.map(({ spec }) => JSON.stringify(spec.podSelector.matchLabels));
-    const ours = objects.filter(({ kind }) => /^(Deployment|DaemonSet)$/.test(kind));
-    const selectors = ours.map(({ spec }) => JSON.stringify(spec.selector.matchLabels));
+    const selectors = workloadsOf(file).map(({ spec }) =>
+      JSON.stringify(spec.selector.matchLabels),
+    );
     assert.deepEqual(bound, selectors, file);
   }
 });
+
+function renderedOf({ template }: PodTemplate): Any {
+  assert.ok(template !== undefined);
+  const wish = { namespace: '', text: '', checksum: '', socketName: '' };
+  return { kind: 'DaemonSet', ...renderDaemonSet(wish, template) } as unknown as Any;
+}
