@@ -40,6 +40,31 @@ It never changes.',
   ),
 );
 
+/** A rule over an object and what is made of it, where the same can be written in many ways. */
+function same(of: (self: string) => string): string {
+  return `${of('self')} == ${of('oldSelf')}`;
+}
+
+function isShared(self: string): string {
+  return `has(${self}.deviceAccessPolicy) && ${self}.deviceAccessPolicy == 'shared'`;
+}
+
+function fileSystem(self: string): string {
+  const unsaid = `!has(${self}.fstype) || ${self}.fstype == ''`;
+  return `(${unsaid} ? (${isShared(self)} ? 'none' : 'xfs') : ${self}.fstype)`;
+}
+
+const accessRules = [
+  {
+    rule: same((self) => `(${isShared(self)})`),
+    message: 'deviceAccessPolicy cannot be changed: make another device class',
+  },
+  {
+    rule: `!(${isShared('self')} && has(self.thinPoolConfig))`,
+    message: 'a shared device class has no thinPoolConfig: one node at a time can use a thin pool',
+  },
+] as const;
+
 const deviceSelector = z.exactOptional(
   z
     .object({
@@ -80,10 +105,11 @@ const thinPoolConfig = z.exactOptional(
           ...{ default: 90, minimum: 10, maximum: 100 },
         }),
       ),
-      overprovisionRatio: z.int().meta({
-        description: 'How many times the size of the pool may be promised to volumes. 1: no more.',
-        ...{ minimum: 1, maximum: 100 },
-      }),
+      // No end here: LVMS took any ratio until 4.20, and such an object must stay changeable.
+      overprovisionRatio: count(
+        'How many times the size of the pool may be promised to volumes, up to 100. 1: no more.',
+        { minimum: 1 },
+      ),
       chunkSizeCalculationPolicy: z.exactOptional(
         sizePolicy.meta({
           description: 'Static: chunkSize. Host: chosen by the size of the pool.',
@@ -189,7 +215,7 @@ const deviceClass = z
       z
         .enum(['', 'xfs', 'ext4', 'none'])
         .describe(
-          'The file system of new volumes: xfs when it is left out. none is for shared classes.',
+          'The file system of new volumes: xfs when it is left out. A shared class has none.',
         ),
     ),
     nodeSelector: z.exactOptional(whichNodes),
@@ -199,22 +225,12 @@ const deviceClass = z
   .meta({
     'x-kubernetes-validations': [
       {
-        rule: sameOr('fstype', 'xfs'),
+        rule: same(fileSystem),
         message: 'fstype cannot be changed: make another device class',
       },
-      {
-        rule: sameOr('deviceAccessPolicy', 'nodeLocal', 'local'),
-        message: 'deviceAccessPolicy cannot be changed: make another device class',
-      },
+      ...accessRules,
     ],
   });
-
-/** A field that counts as something else when it is left out, empty, or written another way. */
-function sameOr(field: string, value: string, alias = ''): string {
-  const of = (self: string): string =>
-    `(!has(${self}.${field}) || ${self}.${field} in ['', '${alias}'] ? '${value}' : ${self}.${field})`;
-  return `${of('self')} == ${of('oldSelf')}`;
-}
 
 export const lvmClusterSpec = z
   .object({
@@ -248,6 +264,33 @@ ExternalConfiguration: lvmd.yaml on each node says what there is, and its admini
   .readonly()
   .describe('What is wanted.');
 
+function isExternal(self: string): string {
+  const has = `has(${self}.spec) && has(${self}.spec.configurationPolicy)`;
+  return `(${has} && ${self}.spec.configurationPolicy == 'ExternalConfiguration')`;
+}
+
+/** Nothing is said: as LVMS has it on MicroShift. */
+function isOpen(self: string): string {
+  return `!(has(${self}.spec) && (has(${self}.spec.configurationPolicy) || ${hasClasses(self)}))`;
+}
+
+function hasClasses(self: string): string {
+  const { spec, classes } = { spec: `${self}.spec`, classes: `${self}.spec.storage.deviceClasses` };
+  return `(has(${spec}.storage) && has(${classes}) && size(${classes}) > 0)`;
+}
+
+/** Of the whole object: it may have no spec. */
+export const lvmClusterRules = [
+  {
+    rule: `${same(isExternal)} || (${isExternal('self')} && ${isOpen('oldSelf')})`,
+    message: 'configurationPolicy cannot be changed: delete the LVMCluster and make it anew',
+  },
+  {
+    rule: `!(${isExternal('self')} && ${hasClasses('self')})`,
+    message: 'with configurationPolicy ExternalConfiguration there are no deviceClasses here',
+  },
+] as const;
+
 export const lvmVolumeGroupSpec = z
   .object({
     default: flag('Claims that name no class get this one.'),
@@ -263,6 +306,7 @@ export const lvmVolumeGroupSpec = z
         rule: '!(has(self.raidConfig) && has(self.thinPoolConfig))',
         message: 'there can be raidConfig or thinPoolConfig, not both',
       },
+      ...accessRules,
     ],
   });
 
@@ -280,9 +324,7 @@ const raidStatus = z
           z
             .object({
               name: text('The LV.'),
-              raidType: z
-                .enum(['raid1', 'raid4', 'raid5', 'raid6', 'raid10'])
-                .describe('How it is kept.'),
+              raidType: text('How it is kept.'),
               syncPercent: z.int().describe('How far its copies are in step.'),
               healthStatus: optionalText('As LVM says it; empty when all is well.'),
             })

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { LogicalVolumeSpec, LogicalVolumeStatus } from '../src/api/objects/logical-volume.ts';
 import { quantity } from './crds-kubernetes.ts';
 import {
+  lvmClusterRules,
   lvmClusterSpec,
   lvmClusterStatus,
   lvmVolumeGroupNodeStatusSpec,
@@ -85,6 +86,7 @@ type Described = {
   readonly kind: string;
   readonly description: string;
   readonly parts: Readonly<Record<string, z.ZodType>>;
+  readonly rules?: readonly object[];
 };
 
 const emptyStatus = z.object({}).describe('Nothing.');
@@ -100,6 +102,7 @@ const described: Readonly<Record<string, Described>> = {
     kind: 'LVMCluster',
     description: 'Which disks of which nodes make which classes of storage.',
     parts: { spec: lvmClusterSpec, status: lvmClusterStatus },
+    rules: lvmClusterRules,
   },
   lvmVolumeGroup: {
     kind: 'LVMVolumeGroup',
@@ -127,7 +130,8 @@ function dashed(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function schemaSource(path: string, name: string, { kind, description, parts }: Described): string {
+function schemaSource(path: string, name: string, of: Described): string {
+  const { kind, description, parts, rules } = of;
   const made = Object.entries(parts).map(([part, schema]) => [part, structural(schema)] as const);
   const schema = {
     description,
@@ -138,6 +142,7 @@ function schemaSource(path: string, name: string, { kind, description, parts }: 
       metadata: { type: 'object' },
       ...Object.fromEntries(made),
     },
+    ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
   };
   const text = [
     '/** Made by `make generate` from tools/crds.ts; do not edit. */',

@@ -52,7 +52,7 @@ function registrations({ namespace }: Settings): readonly Manifest[] {
   });
   return [
     registration('MutatingWebhookConfiguration', [
-      hook('mlvmcluster.kb.io', fillIn, ['CREATE'], 'lvmclusters'),
+      hook('mlvmcluster.kb.io', fillIn, ['CREATE', 'UPDATE'], 'lvmclusters'),
     ]),
     registration('ValidatingWebhookConfiguration', [
       hook('vlvmcluster.kb.io', cluster, changes, 'lvmclusters'),

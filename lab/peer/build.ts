@@ -8,6 +8,7 @@ import {
   goBuildEnvironment,
   goBuildFlags,
   goDirectoryOf,
+  goFetch,
   goInputs,
   goVersionOf,
   withClock,
@@ -44,12 +45,8 @@ export type PeerProgram = { readonly path: string; readonly version: string };
 const linkerFlags = '-s -w';
 
 export async function ensurePeer(name: PeerName, progress: Progress): Promise<PeerProgram> {
-  const { directory, source, target } = peers[name];
-  const module: GoModule = {
-    directory: join(projectDirectory, 'lab/peer', directory),
-    files: ['go.mod', 'go.sum'],
-    need: `${name} is built from source and needs Go (1.26 or newer): there is no \`go\` on PATH`,
-  };
+  const { source, target } = peers[name];
+  const module = moduleOf(name);
   const { go, files } = await goInputs(module);
   const entry = await ensureEntry(
     {
@@ -66,6 +63,19 @@ export async function ensurePeer(name: PeerName, progress: Progress): Promise<Pe
     progress,
   );
   return { path: join(entry.path, name), version: entry.manifest.versions[name] ?? 'unknown' };
+}
+
+function moduleOf(name: PeerName): GoModule {
+  return {
+    directory: join(projectDirectory, 'lab/peer', peers[name].directory),
+    files: ['go.mod', 'go.sum'],
+    need: `${name} is built from source and needs Go (1.26 or newer): there is no \`go\` on PATH`,
+  };
+}
+
+/** Where the sources of a peer are, without building it. */
+export function fetchPeer(name: PeerName): Promise<string> {
+  return goFetch(moduleOf(name), peers[name].source);
 }
 
 /** Where the kinds of LVMS are: a directory of YAML files. */

@@ -44,6 +44,15 @@ export async function goDirectoryOf(module: GoModule, path: string): Promise<str
   return (await runCommand(list, { cwd: module.directory })).trim();
 }
 
+/** The same without a build: fetched if need be, and proved by go.sum. */
+export async function goFetch(module: GoModule, path: string): Promise<string> {
+  await goIdentity(module);
+  const said = await runCommand(['go', 'mod', 'download', '-json', path], {
+    cwd: module.directory,
+  });
+  return (JSON.parse(said) as { readonly Dir: string }).Dir;
+}
+
 export async function goBuild(
   module: GoModule,
   request: { readonly target: string; readonly linkerFlags: string; readonly out: string },

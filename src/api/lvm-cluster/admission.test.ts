@@ -22,10 +22,32 @@ function view(volumes: Readonly<Record<string, readonly string[]>> = {}): Admiss
   return { ...around, isMicroShift: false, inTheWay };
 }
 
-test('a cluster is filled in when it is made, and never later', () => {
+test('a class is filled in when its cluster is made, and never later', () => {
   const object = { metadata, spec: { storage: { deviceClasses: [{ name: 'vg1' }] } } };
   assert.equal(fillInCluster({ operation: 'CREATE', object }, view()).patch.length, 1);
   assert.deepEqual(fillInCluster({ operation: 'UPDATE', object }, view()).patch, []);
+});
+
+test('MicroShift may write its empty cluster again and again: it stays external', () => {
+  const object: LvmCluster = { metadata, spec: {} };
+  const filled: LvmCluster = { metadata, spec: { configurationPolicy: 'ExternalConfiguration' } };
+  const there = { ...view(), isMicroShift: true };
+  const path = '/spec/configurationPolicy';
+  for (const operation of ['CREATE', 'UPDATE']) {
+    const { patch } = fillInCluster({ operation, object }, there);
+    assert.deepEqual(patch, [{ op: 'add', path, value: 'ExternalConfiguration' }]);
+    assert.deepEqual(fillInCluster({ operation, object }, view()).patch, [], 'elsewhere');
+    assert.deepEqual(fillInCluster({ operation, object: filled }, there).patch, []);
+  }
+  const going = { ...object, metadata: { ...metadata, deletionTimestamp: 'now' } };
+  assert.deepEqual(fillInCluster({ operation: 'UPDATE', object: going }, there).patch, []);
+  // One that LVMS made there says nothing, and meant the same.
+  const update = { operation: 'UPDATE', oldObject: object, object: filled };
+  assert.ok(judgeCluster(update, there).isAllowed);
+  const back = { operation: 'UPDATE', oldObject: filled, object };
+  assert.match(judgeCluster(back, there).message, /spec.configurationPolicy is "Managed": keep it/);
+  const full = { operation: 'UPDATE', oldObject: filled, object: cluster('vg1') };
+  assert.match(judgeCluster(full, there).message, /spec.configurationPolicy is "Managed": keep it/);
 });
 
 test('all that is wrong is told at once', () => {

@@ -6,7 +6,7 @@ import { isSameJson } from '../same.ts';
 import { checkCreation, checkUpdate, classesOf, type Surroundings } from './check.ts';
 import { checkClassChange } from './check-change.ts';
 import { checkClass } from './check-class.ts';
-import { type AddOperation, defaultsFor } from './defaults.ts';
+import { type AddOperation, discoveryDefaults, policyDefault } from './defaults.ts';
 import { Findings } from './findings.ts';
 
 /** What an API server asks before it takes an object. */
@@ -37,8 +37,11 @@ export function fillInCluster(
   { operation, object }: AdmissionRequest<LvmCluster>,
   { isMicroShift }: Pick<AdmissionView, 'isMicroShift'>,
 ): Verdict {
-  if (operation !== 'CREATE' || object === undefined || object === null) return allowed;
-  return { ...allowed, patch: defaultsFor(object, isMicroShift) };
+  if (object === undefined || object === null) return allowed;
+  const isGoing = object.metadata.deletionTimestamp !== undefined;
+  const discovery = operation === 'CREATE' ? discoveryDefaults(object) : [];
+  const policy = isMicroShift && !isGoing ? policyDefault(object) : [];
+  return { ...allowed, patch: [...discovery, ...policy] };
 }
 
 export function judgeCluster(

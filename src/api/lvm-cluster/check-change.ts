@@ -2,6 +2,7 @@ import { show } from '../../base/show.ts';
 import type { LvmDeviceClass, LvmThinPool } from '../objects/lvm-cluster.ts';
 import { parseQuantity } from '../quantity.ts';
 import { isSameJson } from '../same.ts';
+import { isShared } from './access.ts';
 import { classField, type Findings } from './findings.ts';
 import { isGreedy } from './paths.ts';
 
@@ -44,8 +45,8 @@ export function unchanging(before: unknown): string {
   return `${kept}: it cannot be changed; make another device class`;
 }
 
-function accessOf({ deviceAccessPolicy: policy }: ChangingClass): string {
-  return policy === 'shared' ? 'shared' : 'nodeLocal';
+function accessOf(one: ChangingClass): string {
+  return isShared(one) ? 'shared' : 'nodeLocal';
 }
 
 type Fixed = (field: string, before: unknown, after: unknown) => void;

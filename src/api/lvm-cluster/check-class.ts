@@ -2,6 +2,7 @@ import { limits } from '../../base/limits.ts';
 import { showList } from '../../base/show.ts';
 import type { LvmDeviceClass, LvmRaid, LvmThinPool } from '../objects/lvm-cluster.ts';
 import { parseQuantity } from '../quantity.ts';
+import { fileSystemOf, isShared } from './access.ts';
 import { classField, type Findings } from './findings.ts';
 import { isGreedy, pathsOf } from './paths.ts';
 
@@ -22,18 +23,21 @@ annotations of nodes take no more`;
   findings.refuseNew(classField(name, 'name'), name, remedy);
 }
 
-function checkAccess({ name, ...one }: LvmDeviceClass, findings: Findings): void {
-  const isShared = one.deviceAccessPolicy === 'shared';
-  if (isShared) {
-    const remedy = 'leave it out or write nodeLocal: shared device classes are not available yet';
-    findings.refuse(classField(name, 'deviceAccessPolicy'), one.deviceAccessPolicy, remedy);
+function checkAccess(one: LvmDeviceClass, findings: Findings): void {
+  const field = (key: keyof LvmDeviceClass): string => classField(one.name, key);
+  if (!isShared(one)) {
+    if (one.fstype === 'none') findings.refuse(field('fstype'), one.fstype, 'write xfs or ext4');
+    return;
   }
-  if (isShared && one.thinPoolConfig !== undefined) {
-    const remedy = 'leave it out: a thin pool can be used by one node at a time only';
-    findings.refuse(classField(name, 'thinPoolConfig'), one.thinPoolConfig.name, remedy);
+  const remedy = 'leave it out or write nodeLocal: shared device classes are not available yet';
+  findings.refuse(field('deviceAccessPolicy'), one.deviceAccessPolicy, remedy);
+  if (one.thinPoolConfig !== undefined) {
+    const why = 'leave it out: a thin pool can be used by one node at a time only';
+    findings.refuse(field('thinPoolConfig'), one.thinPoolConfig.name, why);
   }
-  if (!isShared && one.fstype === 'none') {
-    findings.refuse(classField(name, 'fstype'), one.fstype, 'write xfs or ext4');
+  if (fileSystemOf(one) !== 'none') {
+    const why = 'leave it out or write none: volumes of a shared class are block devices';
+    findings.refuse(field('fstype'), one.fstype, why);
   }
 }
 
@@ -68,6 +72,10 @@ function checkThinPool({ name }: LvmDeviceClass, pool: LvmThinPool, findings: Fi
       `${field('sizePercent')} is ${percent}: above ${limits.thinPoolSizePercentAdvised} little is \
 left to grow the metadata of the pool`,
     );
+  }
+  if (pool.overprovisionRatio > limits.overprovisionRatioMax) {
+    const remedy = `write a number from 1 to ${limits.overprovisionRatioMax}`;
+    findings.refuseNew(field('overprovisionRatio'), pool.overprovisionRatio, remedy);
   }
   const { thinPoolChunkBytesMin, thinPoolChunkBytesMax } = limits;
   checkSize(findings, {

@@ -3,6 +3,7 @@ import type { LvmCluster, LvmDeviceClass, LvmStorageClassOptions } from '../obje
 import type { LvmVolumeGroupNodeStatus } from '../objects/lvm-volume-group.ts';
 import type { Node } from '../objects/storage.ts';
 import { isSameJson } from '../same.ts';
+import { fileSystemOf } from './access.ts';
 import { checkClassChange, unchanging } from './check-change.ts';
 import { checkClass } from './check-class.ts';
 import { checkClasses } from './check-classes.ts';
@@ -96,6 +97,11 @@ export function isUnmanaged(cluster: Pick<LvmCluster, 'spec'>): boolean {
   return classesOf(cluster).length === 0;
 }
 
+/** Neither who writes lvmd.yaml, nor what stands in it. */
+export function saysNothing(cluster: Pick<LvmCluster, 'spec'>): boolean {
+  return classesOf(cluster).length === 0 && cluster.spec?.configurationPolicy === undefined;
+}
+
 function namesOf(classes: readonly LvmDeviceClass[]): readonly string[] {
   return classes.map(({ name }) => name);
 }
@@ -126,7 +132,8 @@ function checkNaming(
 function checkPolicyChange(was: LvmCluster, is: LvmCluster, findings: Findings): void {
   const before = was.spec?.configurationPolicy ?? 'Managed';
   const after = is.spec?.configurationPolicy ?? 'Managed';
-  if (before === after) return;
+  // One that said nothing, as LVMS has it on MicroShift, left lvmd.yaml to its administrator.
+  if (before === after || (saysNothing(was) && after === 'ExternalConfiguration')) return;
   const remedy = `keep it at ${before}: delete the LVMCluster and make it anew to change it`;
   findings.refuse('spec.configurationPolicy', after, remedy);
 }
@@ -158,7 +165,7 @@ function checkClassOptions(was: LvmDeviceClass, is: LvmDeviceClass, findings: Fi
     const field = classField(is.name, `storageClassOptions.${key}`);
     findings.refuse(field, after[key], unchanging(before[key]));
   }
-  const [had, has] = [was.fstype || 'xfs', is.fstype || 'xfs'];
+  const [had, has] = [fileSystemOf(was), fileSystemOf(is)];
   if (had !== has) findings.refuse(classField(is.name, 'fstype'), has, unchanging(had));
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LvmCluster, LvmClusterSpec } from '../objects/lvm-cluster.ts';
-import { defaultsFor } from './defaults.ts';
+import { discoveryDefaults, policyDefault } from './defaults.ts';
 
 function cluster(spec?: LvmClusterSpec): LvmCluster {
   const metadata = { name: 'mine', namespace: 'ns', uid: 'u', resourceVersion: '1' };
@@ -14,19 +14,20 @@ test('a new class without paths keeps to the disks that are there', () => {
     { name: 'greedy' },
     { name: 'told', deviceDiscoveryPolicy: 'Dynamic' },
   ] as const;
-  assert.deepEqual(defaultsFor(cluster({ storage: { deviceClasses } }), true), [
+  assert.deepEqual(discoveryDefaults(cluster({ storage: { deviceClasses } })), [
     { op: 'add', path: '/spec/storage/deviceClasses/1/deviceDiscoveryPolicy', value: 'Static' },
   ]);
 });
 
-test('on MicroShift an empty LVMCluster leaves lvmd.yaml to its administrator', () => {
+test('an LVMCluster that says nothing leaves lvmd.yaml to its administrator', () => {
   const value = 'ExternalConfiguration';
-  assert.deepEqual(defaultsFor(cluster({}), true), [
+  assert.deepEqual(policyDefault(cluster({})), [
     { op: 'add', path: '/spec/configurationPolicy', value },
   ]);
-  assert.deepEqual(defaultsFor(cluster(), true), [
+  assert.deepEqual(policyDefault(cluster()), [
     { op: 'add', path: '/spec', value: { configurationPolicy: value } },
   ]);
-  assert.deepEqual(defaultsFor(cluster({ configurationPolicy: 'Managed' }), true), []);
-  assert.deepEqual(defaultsFor(cluster({}), false), []);
+  assert.deepEqual(policyDefault(cluster({ configurationPolicy: 'Managed' })), []);
+  const deviceClasses = [{ name: 'vg1' }];
+  assert.deepEqual(policyDefault(cluster({ storage: { deviceClasses } })), []);
 });

@@ -58,7 +58,8 @@ export type LvmRaidStatus = {
 
 export type LvmLvHealth = {
   readonly name: string;
-  readonly raidType: LvmRaid['type'];
+  /** As LVM says it: LVMS told it so, too. */
+  readonly raidType: string;
   readonly syncPercent: number;
   /** As LVM says it; empty when all is well. */
   readonly healthStatus?: string;

@@ -66,6 +66,15 @@ test('a node that the operator has not named begins nothing, and still lets go',
   assert.deepEqual(names(wanted.leaving), ['b']);
 });
 
+test('a shared group is never made on one node: it would be another on each of them', () => {
+  const spec: LvmVolumeGroupSpec = { deviceAccessPolicy: 'shared' };
+  const wanted = wish([group('a', spec), group('b', spec, { finalizers: [] })]);
+  assert.deepEqual([names(wanted.served), names(wanted.unmarked)], [[], []]);
+  assert.deepEqual(wanted.desired.volumeGroups, []);
+  const local = wish([group('a', { deviceAccessPolicy: 'local' })]);
+  assert.deepEqual(names(local.served), ['a']);
+});
+
 test('disks are wiped once, and those that shall leave are named', () => {
   const deviceSelector = { paths: ['/dev/b'], forceWipeDevicesAndDestroyAllData: true };
   const release = { 'quarry.io/release-devices': '["/dev/a"]' };

@@ -1,3 +1,4 @@
+import { isShared } from '../../api/lvm-cluster/access.ts';
 import { classSpecOf, groupSpecOf } from '../../api/lvm-cluster/node-spec.ts';
 import { isMeant, isSelected } from '../../api/lvm-cluster/nodes.ts';
 import type {
@@ -57,6 +58,8 @@ export function wishFor(view: NodeView): NodeWish {
     ({ metadata, spec }) =>
       report !== undefined &&
       metadata.deletionTimestamp === undefined &&
+      // Each node would make a group of its own of disks that all of them see.
+      !isShared(spec ?? {}) &&
       isSelected(node, spec?.nodeSelector),
   );
   const served = meant.filter(isMarked);

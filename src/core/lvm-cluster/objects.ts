@@ -1,3 +1,4 @@
+import { fileSystemOf } from '../../api/lvm-cluster/access.ts';
 import { classesOf } from '../../api/lvm-cluster/check.ts';
 import { volumeGroupOf } from '../../api/lvm-cluster/volume-group.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
@@ -84,7 +85,7 @@ function storageClassOf(
     parameters: {
       ...options.additionalParameters,
       [`${driver}/device-class`]: one.name,
-      'csi.storage.k8s.io/fstype': one.fstype || 'xfs',
+      'csi.storage.k8s.io/fstype': fileSystemOf(one),
     },
     reclaimPolicy: options.reclaimPolicy ?? 'Delete',
     volumeBindingMode: options.volumeBindingMode ?? 'WaitForFirstConsumer',

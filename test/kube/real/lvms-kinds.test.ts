@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { lvmsCrds } from '../../../src/api/crds/lvms.ts';
-import type { LvmDeviceClass } from '../../../src/api/objects/lvm-cluster.ts';
+import type { LvmClusterSpec, LvmDeviceClass } from '../../../src/api/objects/lvm-cluster.ts';
+import type { LvmVolumeGroupSpec } from '../../../src/api/objects/lvm-volume-group.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { type Kind, type KubeObject, metadataShape } from '../../../src/kube/kind.ts';
 import {
@@ -10,6 +10,7 @@ import {
   lvmNodeStatusKind,
   lvmVolumeGroupKind,
 } from '../../../src/kube/lvms-kinds.ts';
+import { served } from './kinds.ts';
 import { adminOf, type Plane, startPlane } from './plane.ts';
 
 /** What a real kube-apiserver makes of our definitions of LVMS' kinds. */
@@ -42,20 +43,9 @@ before(async () => {
   plane = await startPlane();
   ({ admin, close } = adminOf(plane));
   for (const { metadata, spec } of lvmsCrds) await admin.create(crdKind, { metadata, spec });
-  for (const kind of [lvmClusterKind, lvmVolumeGroupKind, lvmNodeStatusKind]) {
-    const list = () => admin.list<KubeObject>(kind);
-    for (
-      let tries = 0;
-      !(await list().then(
-        () => true,
-        () => false,
-      ));
-      tries += 1
-    ) {
-      assert.ok(tries < 300, `${kind.kind} is not served`);
-      await sleep(100);
-    }
-  }
+  await served(admin, lvmClusterKind);
+  await served(admin, lvmVolumeGroupKind);
+  await served(admin, lvmNodeStatusKind);
 });
 
 after(async () => {
@@ -69,6 +59,26 @@ async function makeClass(changes: Omit<LvmDeviceClass, 'name'>) {
   count += 1;
   const spec = { storage: { deviceClasses: [{ name: 'vg1', ...changes }] } };
   return admin.create(lvmClusterKind, { metadata: { name: `c${count}`, namespace }, spec });
+}
+
+const external = { configurationPolicy: 'ExternalConfiguration' } as const;
+
+async function make(spec: LvmClusterSpec | undefined) {
+  count += 1;
+  return admin.create(lvmClusterKind, { metadata: { name: `c${count}`, namespace }, spec });
+}
+
+/** Made one way, then written as a whole. */
+async function rewrite(was: LvmClusterSpec | undefined, is: LvmClusterSpec | undefined) {
+  const { metadata } = await make(was);
+  return admin.update(lvmClusterKind, { metadata, spec: is });
+}
+
+async function changeGroup(was: LvmVolumeGroupSpec, is: LvmVolumeGroupSpec) {
+  count += 1;
+  const group = { metadata: { name: `g${count}`, namespace }, spec: was };
+  const { metadata } = await admin.create(lvmVolumeGroupKind, group);
+  return admin.update(lvmVolumeGroupKind, { metadata, spec: is });
 }
 
 /** Made one way, then changed. */
@@ -189,9 +199,49 @@ const refused: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = 
     /sizePercent: Invalid value/,
   ],
   [
-    'a ratio that is too large',
-    () => makeClass({ thinPoolConfig: { ...pool, overprovisionRatio: 101 } }),
+    'a ratio that is too small',
+    () => makeClass({ thinPoolConfig: { ...pool, overprovisionRatio: 0 } }),
     /overprovisionRatio: Invalid value/,
+  ],
+  [
+    'a local class out of a shared one',
+    () => change({ deviceAccessPolicy: 'shared', fstype: 'xfs' }, { fstype: 'xfs' }),
+    /deviceAccessPolicy cannot be changed/,
+  ],
+  [
+    'a shared group out of a local one',
+    () => changeGroup({ deviceAccessPolicy: 'nodeLocal' }, { deviceAccessPolicy: 'shared' }),
+    /deviceAccessPolicy cannot be changed/,
+  ],
+  [
+    'a thin pool that is shared',
+    () => makeClass({ deviceAccessPolicy: 'shared', thinPoolConfig: pool }),
+    /a shared device class has no thinPoolConfig/,
+  ],
+  [
+    'another raid of a group',
+    () => changeGroup({ raidConfig: { type: 'raid1' } }, { raidConfig: { type: 'raid5' } }),
+    /raidConfig cannot be changed/,
+  ],
+  [
+    'classes beside lvmd.yaml of somebody else',
+    () => make({ ...external, storage: { deviceClasses: [{ name: 'vg1' }] } }),
+    /with configurationPolicy ExternalConfiguration there are no deviceClasses/,
+  ],
+  [
+    'classes in the place of lvmd.yaml',
+    () => rewrite(external, { storage: { deviceClasses: [{ name: 'vg1' }] } }),
+    /configurationPolicy cannot be changed/,
+  ],
+  [
+    'lvmd.yaml in the place of classes',
+    () => rewrite({ storage: { deviceClasses: [{ name: 'vg1' }] } }, external),
+    /configurationPolicy cannot be changed/,
+  ],
+  [
+    'a policy that goes',
+    () => rewrite(external, undefined),
+    /configurationPolicy cannot be changed/,
   ],
   [
     'a word that is none',
@@ -220,4 +270,18 @@ test('other spellings of the same are no change', async () => {
   await change({}, { fstype: '' });
   await change({ deviceAccessPolicy: 'local' }, { deviceAccessPolicy: 'nodeLocal' });
   await change({ deviceAccessPolicy: 'nodeLocal' }, {});
+  await change({ deviceAccessPolicy: 'shared' }, { deviceAccessPolicy: 'shared', fstype: 'none' });
+  await rewrite({ configurationPolicy: 'Managed' }, {});
+  await rewrite(undefined, {});
+});
+
+test('an LVMCluster that says nothing, as on MicroShift, may say who writes lvmd.yaml', async () => {
+  await rewrite(undefined, external);
+  await rewrite({}, external);
+  await rewrite({ storage: { deviceClasses: [] } }, external);
+});
+
+test('a ratio that LVMS took stays as it is', async () => {
+  const thinPoolConfig = { ...pool, overprovisionRatio: 200 };
+  await change({ thinPoolConfig }, { thinPoolConfig, default: true });
 });

@@ -55,12 +55,17 @@ export const lvmClusterSchema = {
               items: {
                 'x-kubernetes-validations': [
                   {
-                    rule: "(!has(self.fstype) || self.fstype in ['', ''] ? 'xfs' : self.fstype) == (!has(oldSelf.fstype) || oldSelf.fstype in ['', ''] ? 'xfs' : oldSelf.fstype)",
+                    rule: "(!has(self.fstype) || self.fstype == '' ? (has(self.deviceAccessPolicy) && self.deviceAccessPolicy == 'shared' ? 'none' : 'xfs') : self.fstype) == (!has(oldSelf.fstype) || oldSelf.fstype == '' ? (has(oldSelf.deviceAccessPolicy) && oldSelf.deviceAccessPolicy == 'shared' ? 'none' : 'xfs') : oldSelf.fstype)",
                     message: 'fstype cannot be changed: make another device class',
                   },
                   {
-                    rule: "(!has(self.deviceAccessPolicy) || self.deviceAccessPolicy in ['', 'local'] ? 'nodeLocal' : self.deviceAccessPolicy) == (!has(oldSelf.deviceAccessPolicy) || oldSelf.deviceAccessPolicy in ['', 'local'] ? 'nodeLocal' : oldSelf.deviceAccessPolicy)",
+                    rule: "(has(self.deviceAccessPolicy) && self.deviceAccessPolicy == 'shared') == (has(oldSelf.deviceAccessPolicy) && oldSelf.deviceAccessPolicy == 'shared')",
                     message: 'deviceAccessPolicy cannot be changed: make another device class',
+                  },
+                  {
+                    rule: "!(has(self.deviceAccessPolicy) && self.deviceAccessPolicy == 'shared' && has(self.thinPoolConfig))",
+                    message:
+                      'a shared device class has no thinPoolConfig: one node at a time can use a thin pool',
                   },
                 ],
                 type: 'object',
@@ -88,7 +93,7 @@ export const lvmClusterSchema = {
                     type: 'string',
                     enum: ['', 'xfs', 'ext4', 'none'],
                     description:
-                      'The file system of new volumes: xfs when it is left out. none is for shared classes.',
+                      'The file system of new volumes: xfs when it is left out. A shared class has none.',
                   },
                   nodeSelector: {
                     description:
@@ -210,9 +215,8 @@ export const lvmClusterSchema = {
                       overprovisionRatio: {
                         type: 'integer',
                         minimum: 1,
-                        maximum: 100,
                         description:
-                          'How many times the size of the pool may be promised to volumes. 1: no more.',
+                          'How many times the size of the pool may be promised to volumes, up to 100. 1: no more.',
                       },
                       chunkSizeCalculationPolicy: {
                         type: 'string',
@@ -492,11 +496,7 @@ export const lvmClusterSchema = {
                             required: ['name', 'raidType', 'syncPercent'],
                             properties: {
                               name: { type: 'string', description: 'The LV.' },
-                              raidType: {
-                                type: 'string',
-                                enum: ['raid1', 'raid4', 'raid5', 'raid6', 'raid10'],
-                                description: 'How it is kept.',
-                              },
+                              raidType: { type: 'string', description: 'How it is kept.' },
                               syncPercent: {
                                 type: 'integer',
                                 description: 'How far its copies are in step.',
@@ -533,4 +533,14 @@ export const lvmClusterSchema = {
       },
     },
   },
+  'x-kubernetes-validations': [
+    {
+      rule: "(has(self.spec) && has(self.spec.configurationPolicy) && self.spec.configurationPolicy == 'ExternalConfiguration') == (has(oldSelf.spec) && has(oldSelf.spec.configurationPolicy) && oldSelf.spec.configurationPolicy == 'ExternalConfiguration') || ((has(self.spec) && has(self.spec.configurationPolicy) && self.spec.configurationPolicy == 'ExternalConfiguration') && !(has(oldSelf.spec) && (has(oldSelf.spec.configurationPolicy) || (has(oldSelf.spec.storage) && has(oldSelf.spec.storage.deviceClasses) && size(oldSelf.spec.storage.deviceClasses) > 0))))",
+      message: 'configurationPolicy cannot be changed: delete the LVMCluster and make it anew',
+    },
+    {
+      rule: "!((has(self.spec) && has(self.spec.configurationPolicy) && self.spec.configurationPolicy == 'ExternalConfiguration') && (has(self.spec.storage) && has(self.spec.storage.deviceClasses) && size(self.spec.storage.deviceClasses) > 0))",
+      message: 'with configurationPolicy ExternalConfiguration there are no deviceClasses here',
+    },
+  ],
 } as const;

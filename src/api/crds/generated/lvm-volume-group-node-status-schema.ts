@@ -93,11 +93,7 @@ export const lvmVolumeGroupNodeStatusSchema = {
                       required: ['name', 'raidType', 'syncPercent'],
                       properties: {
                         name: { type: 'string', description: 'The LV.' },
-                        raidType: {
-                          type: 'string',
-                          enum: ['raid1', 'raid4', 'raid5', 'raid6', 'raid10'],
-                          description: 'How it is kept.',
-                        },
+                        raidType: { type: 'string', description: 'How it is kept.' },
                         syncPercent: {
                           type: 'integer',
                           description: 'How far its copies are in step.',

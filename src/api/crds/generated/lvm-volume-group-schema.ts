@@ -13,6 +13,15 @@ export const lvmVolumeGroupSchema = {
           rule: '!(has(self.raidConfig) && has(self.thinPoolConfig))',
           message: 'there can be raidConfig or thinPoolConfig, not both',
         },
+        {
+          rule: "(has(self.deviceAccessPolicy) && self.deviceAccessPolicy == 'shared') == (has(oldSelf.deviceAccessPolicy) && oldSelf.deviceAccessPolicy == 'shared')",
+          message: 'deviceAccessPolicy cannot be changed: make another device class',
+        },
+        {
+          rule: "!(has(self.deviceAccessPolicy) && self.deviceAccessPolicy == 'shared' && has(self.thinPoolConfig))",
+          message:
+            'a shared device class has no thinPoolConfig: one node at a time can use a thin pool',
+        },
       ],
       type: 'object',
       properties: {
@@ -142,9 +151,8 @@ export const lvmVolumeGroupSchema = {
             overprovisionRatio: {
               type: 'integer',
               minimum: 1,
-              maximum: 100,
               description:
-                'How many times the size of the pool may be promised to volumes. 1: no more.',
+                'How many times the size of the pool may be promised to volumes, up to 100. 1: no more.',
             },
             chunkSizeCalculationPolicy: {
               type: 'string',
