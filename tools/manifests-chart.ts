@@ -34,7 +34,7 @@ const folder = 'charts/quarry';
 const hasLvms = '.Values.lvmClusters (not .Values.useLegacy) (not .Values.lvmd.config)';
 
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
-  const { crds, driver, operator, agent, all, ...more } = manifests(settings);
+  const { crds, driver, roles, operator, agent, all, ...more } = manifests(settings);
   const { policy, snapshots, network, monitoring, extender } = more;
   const { lvmsCrds, webhook, webhookOfAll } = more;
   const isSingle = '.Values.singleNode';
@@ -52,6 +52,7 @@ export function chartFiles(release: Release): Readonly<Record<string, string>> {
       when(`and ${hasLvms} ${isSingle}`, webhookOfAll),
     ].join('---\n'),
     [`${folder}/templates/driver.yaml`]: template(driver),
+    [`${folder}/templates/roles.yaml`]: template(roles),
     [`${folder}/templates/operator.yaml`]: when(`not ${isSingle}`, operator),
     [`${folder}/templates/agent.yaml`]: when(`not ${isSingle}`, agent),
     [`${folder}/templates/all.yaml`]: when(isSingle, all),

@@ -2,7 +2,7 @@ import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
 import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
 import { podMonitors, prometheusRule } from './manifests-monitoring.ts';
 import { nodePolicy } from './manifests-policy.ts';
-import { accessOf, accountOf, privilegedOf } from './manifests-rbac.ts';
+import { accessOf, accountOf, privilegedOf, userRoles } from './manifests-rbac.ts';
 import {
   defaultResources,
   lvmdOnHost,
@@ -56,6 +56,7 @@ export function manifests(settings: Settings) {
     webhookOfAll: webhookOf(settings, 'agent'),
     namespace: [namespaceOf(settings)],
     driver: [driverOf(settings)],
+    roles: userRoles(settings),
     operator: [
       accountOf('operator', settings),
       ...accessOf('operator', settings, 'operator'),

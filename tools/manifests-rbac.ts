@@ -211,6 +211,39 @@ export function accessOf(part: Part, settings: Settings, account: Role): readonl
   return [...pair('ClusterRole', cluster), ...(own.length === 0 ? [] : pair('Role', own))];
 }
 
+/**
+ * What people may do. These are added to the roles that every cluster has for them, each of which
+ * contains the one before it: view, edit, admin.
+ */
+export function userRoles({ domain }: Settings): readonly Manifest[] {
+  return Object.entries(userRules(domain)).map(([role, rules]) => ({
+    apiVersion: `${api}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: `quarry-${role}`, labels: { [`${api}/aggregate-to-${role}`]: 'true' } },
+    rules,
+  }));
+}
+
+/**
+ * Agents act by LVMVolumeGroups and LogicalVolumes, and deleting one destroys what it is about:
+ * only who may do everything writes those. Everybody else has claims and the LVMCluster.
+ */
+export function userRules(domain: string) {
+  return {
+    view: [
+      rule(
+        lvmsGroup,
+        lvmsCrds.map(({ spec }) => spec.names.plural),
+        read,
+      ),
+      rule(domain, ['logicalvolumes'], read),
+    ],
+    edit: [rule(lvmsGroup, ['lvmclusters'], ['create', 'update', 'patch'])],
+    // It takes the volume groups of all nodes away.
+    admin: [rule(lvmsGroup, ['lvmclusters'], ['delete'])],
+  } as const;
+}
+
 export function accountOf(role: Role, { namespace }: Settings): Manifest {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: names[role], namespace } };
 }

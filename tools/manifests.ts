@@ -56,12 +56,13 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
 
 type Made = ReturnType<typeof manifests>;
 
-function separate({ namespace, driver, operator, agent, network }: Made): readonly Manifest[] {
-  return [...namespace, ...driver, ...operator, ...agent, ...network];
+function separate({ namespace, driver, roles, ...made }: Made): readonly Manifest[] {
+  const { operator, agent, network } = made;
+  return [...namespace, ...driver, ...roles, ...operator, ...agent, ...network];
 }
 
-function together({ namespace, driver, all, network }: Made): readonly Manifest[] {
-  return [...namespace, ...driver, ...all, ...network.slice(1)];
+function together({ namespace, driver, roles, all, network }: Made): readonly Manifest[] {
+  return [...namespace, ...driver, ...roles, ...all, ...network.slice(1)];
 }
 
 /** All but what runs. */

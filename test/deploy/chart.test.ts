@@ -23,11 +23,12 @@ const everything = {
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
-  const { driver, operator, agent, policy, ...more } = manifests(settings);
+  const { driver, roles, operator, agent, policy, ...more } = manifests(settings);
   const { snapshots, network, monitoring, extender, webhook } = more;
   const hasLvms = settings.lvmsFlags.length > 0;
   return {
     'driver.yaml': driver,
+    'roles.yaml': roles,
     'operator.yaml': operator,
     'agent.yaml': agent,
     'policy.yaml': policy,
@@ -55,7 +56,9 @@ function isConfigured({ lvmd }: Values): boolean {
 test('with its defaults the chart gives the very objects of the plain manifests', () => {
   const made = expected(bare);
   const values = defaultValues();
-  for (const name of ['driver.yaml', 'operator.yaml', 'agent.yaml', 'network.yaml'] as const) {
+  for (const name of [
+    ...(['driver.yaml', 'roles.yaml', 'operator.yaml', 'agent.yaml', 'network.yaml'] as const),
+  ]) {
     assert.deepEqual(renderTemplate(name, values, facts), made[name], name);
   }
 });

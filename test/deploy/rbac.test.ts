@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type Rule, rulesOf } from '../../tools/manifests-rbac.ts';
+import { type Rule, rulesOf, userRules } from '../../tools/manifests-rbac.ts';
 import { type Part, partNames } from '../../tools/manifests-settings.ts';
 import { callsIn, usesOf } from './uses.ts';
 
@@ -60,6 +60,16 @@ test('an agent makes and deletes no LogicalVolume, and reads no claim, volume or
     assert.doesNotMatch(grant, /persistentvolume|secret|pods|configmaps/);
     assert.doesNotMatch(grant, /^(create|delete|update) (logicalvolumes|nodes)/);
   }
+});
+
+test('people write LVMClusters, and nothing that agents act by', () => {
+  const { view, edit, admin } = userRules(domain);
+  const verbsOf = (rules: readonly Rule[]) => [...new Set(rules.flatMap(({ verbs }) => verbs))];
+  assert.deepEqual(verbsOf(view), ['get', 'list', 'watch']);
+  assert.deepEqual([...edit, ...admin].flatMap(grantsOf), [
+    ...['create', 'update', 'patch'].map((verb) => `${verb} lvmclusters.lvm.topolvm.io`),
+    'delete lvmclusters.lvm.topolvm.io',
+  ]);
 });
 
 test('no rule has a star', () => {

@@ -8,6 +8,7 @@ import {
   createControlPlane,
   waitForApiServer,
   waitForEtcd,
+  writeServerKubeconfigs,
 } from '../../../lab/cluster/control-plane.ts';
 import { type Gateway, startGateway } from '../../../lab/cluster/gateway.ts';
 import { network } from '../../../lab/cluster/network.ts';
@@ -41,6 +42,8 @@ export type Plane = {
   setCut(isCut: boolean): void;
   /** A crash of the API server, and a new start. */
   restart(): Promise<void>;
+  /** Somebody who acts by roles, quotas and owners, where a test needs that. */
+  startControllers(): Promise<void>;
   /** History before now is gone from etcd. */
   compact(): Promise<void>;
   stop(): Promise<void>;
@@ -124,6 +127,11 @@ async function bringUp(
     restart: async () => {
       await plane.server('kube-apiserver').stop();
       await startApi();
+    },
+    startControllers: async () => {
+      const server = `https://${hostIp}:${network.apiPort}`;
+      await writeServerKubeconfigs(directory, server, certificates);
+      plane.server('kube-controller-manager').start();
     },
     compact: () => compact(gateway),
   };
