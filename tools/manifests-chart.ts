@@ -33,10 +33,21 @@ const folder = 'charts/quarry';
 /** Who writes lvmd.yaml for all nodes makes its groups. */
 const hasLvms = '.Values.lvmClusters (not .Values.useLegacy) (not .Values.lvmd.config)';
 
+/** Its kinds are there, or are said to be: a template that is rendered elsewhere sees none. */
+const isOpenShift = `or .Values.openshift ${isServed('security.openshift.io/v1')}`;
+
+/** OpenShift has a Prometheus that reads everything; MicroShift has not. */
+const hasMonitors = `or .Values.monitoring ${isServed('monitoring.coreos.com/v1')}`;
+
+function isServed(version: string): string {
+  return `(.Capabilities.APIVersions.Has "${version}")`;
+}
+
 export function chartFiles(release: Release): Readonly<Record<string, string>> {
   const { crds, driver, roles, operator, agent, all, ...more } = manifests(settings);
-  const { policy, snapshots, network, monitoring, extender } = more;
+  const { policy, snapshots, network, monitors, alerts, extender } = more;
   const { lvmsCrds, webhook, webhookOfAll } = more;
+  const { constraints, constraintsOfAll, openshiftMetrics } = more;
   const isSingle = '.Values.singleNode';
   const [forOperator, forAgents] = [network.slice(0, 1), network.slice(1)];
   return {
@@ -64,7 +75,16 @@ export function chartFiles(release: Release): Readonly<Record<string, string>> {
       when(`and .Values.networkPolicies (not ${isSingle})`, forOperator),
       when('.Values.networkPolicies', forAgents),
     ].join('---\n'),
-    [`${folder}/templates/monitoring.yaml`]: when('.Values.monitoring', monitoring, forPrometheus),
+    [`${folder}/templates/monitoring.yaml`]: [
+      // Where a ServiceMonitor says the same nothing is to be read twice.
+      when(`and .Values.monitoring (not (${isOpenShift}))`, monitors),
+      when(`or .Values.monitoring (and (${isOpenShift}) (${hasMonitors}))`, alerts, forPrometheus),
+    ].join('---\n'),
+    [`${folder}/templates/openshift.yaml`]: [
+      when(`and (${isOpenShift}) (not ${isSingle})`, constraints),
+      when(`and (${isOpenShift}) ${isSingle}`, constraintsOfAll),
+      when(`and (${isOpenShift}) (${hasMonitors})`, openshiftMetrics),
+    ].join('---\n'),
   };
 }
 
@@ -238,8 +258,13 @@ snapshotController: false
 # TopoLVM's scheduler extender, where kube-scheduler is still told to ask one.
 schedulerExtender: false
 
-# PodMonitors and alerts. Needs the kinds of the Prometheus operator.
+# What Prometheus reads, and alerts. Needs the kinds of the Prometheus operator. On OpenShift they
+# are made wherever these kinds are.
 monitoring: false
+
+# What OpenShift and MicroShift need beside the rest. It is made where their kinds are found; say
+# true where nobody can look, as with \`helm template\`.
+openshift: false
 
 operator:
   resources:

@@ -1,6 +1,12 @@
 import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
 import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
 import { podMonitors, prometheusRule } from './manifests-monitoring.ts';
+import {
+  openshiftMetrics,
+  openshiftNamespaceOf,
+  operatorConstraints,
+  securityConstraints,
+} from './manifests-openshift.ts';
 import { nodePolicy } from './manifests-policy.ts';
 import { accessOf, accountOf, privilegedOf, userRoles } from './manifests-rbac.ts';
 import {
@@ -87,7 +93,13 @@ export function manifests(settings: Settings) {
     snapshots: accessOf('snapshots', settings, 'operator'),
     policy: nodePolicy(settings),
     network: networkPolicies(settings),
-    monitoring: [...podMonitors(settings), prometheusRule(settings)],
+    monitors: podMonitors(settings),
+    alerts: [prometheusRule(settings)],
+    openshiftNamespace: [openshiftNamespaceOf(settings)],
+    constraints: [securityConstraints(settings, 'agent'), ...operatorConstraints(settings)],
+    // One account acts in both roles.
+    constraintsOfAll: [securityConstraints(settings, 'operator')],
+    openshiftMetrics: openshiftMetrics(settings),
     samples: samplesOf(settings),
     snapshotClass: [snapshotClassOf(settings)],
     extender: [extenderDaemonSet(settings)],

@@ -289,12 +289,15 @@ export function operatorBudget({ namespace }: Settings): Manifest {
 /** API servers listen on one of these: behind the service address, or as they are. */
 export const apiServerPorts = [443, 6443] as const;
 
+/** LVMS' names. Its third one denies the rest, which these do already. */
+const policyNames = { operator: 'lvms-operator-allow', agent: 'lvms-vg-manager-allow' } as const;
+
 /** Out: to the API server. In: who reads metrics, probes, and API servers that ask. Nothing else. */
 export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
   return (['operator', 'agent'] as const).map((role: Role) => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: { name: names[role], namespace },
+    metadata: { name: policyNames[role], namespace },
     spec: {
       podSelector: { matchLabels: selectorOf(role) },
       policyTypes: ['Ingress', 'Egress'],

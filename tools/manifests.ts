@@ -6,7 +6,8 @@ import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
 import { chartFiles } from './manifests-chart.ts';
 import { dashboard } from './manifests-dashboard.ts';
 import { defaultSettings, manifests, microShiftSettings } from './manifests-objects.ts';
-import type { Manifest, Release } from './manifests-settings.ts';
+import { openshiftNamespace } from './manifests-openshift.ts';
+import { lvmsFlags, type Manifest, type Release, webhookFlags } from './manifests-settings.ts';
 
 /**
  * Everything that is given to a cluster: plain manifests in `deploy/`, and a chart, from the
@@ -29,16 +30,26 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
   const made = manifests(settings);
   const legacy = manifests({ ...settings, domain: groups.legacy, useLegacy: 'true' });
   const onEdge = manifests(microShiftSettings(release));
+  const openshift = manifests({
+    ...{ ...settings, namespace: openshiftNamespace, lvmsFlags, webhookFlags },
+  });
   const old = { group: groups.current, hasSelectableFields: false };
   return {
     'deploy/crds.yaml': yamlOf(made.crds),
     'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old)]),
-    'deploy/lvm-clusters.yaml': yamlOf([...made.lvmsCrds, ...made.webhook]),
+    'deploy/lvm-clusters-crds.yaml': yamlOf(made.lvmsCrds),
+    'deploy/lvm-clusters.yaml': yamlOf(made.webhook),
     'deploy/quarry.yaml': yamlOf(separate(made)),
     'deploy/quarry-all.yaml': yamlOf(together(made)),
     'deploy/node-policy.yaml': yamlOf(made.policy),
     'deploy/snapshot-controller.yaml': yamlOf(made.snapshots),
-    'deploy/monitoring.yaml': yamlOf(made.monitoring),
+    'deploy/monitoring.yaml': yamlOf([...made.monitors, ...made.alerts]),
+    'deploy/openshift-namespace.yaml': yamlOf(openshift.openshiftNamespace),
+    'deploy/openshift.yaml': yamlOf(onOpenShift(openshift)),
+    'deploy/openshift-monitoring.yaml': yamlOf([
+      ...openshift.openshiftMetrics,
+      ...openshift.alerts,
+    ]),
     'deploy/samples.yaml': yamlOf(made.samples),
     'deploy/snapshot-class.yaml': yamlOf(made.snapshotClass),
     'deploy/extender.yaml': yamlOf(made.extender),
@@ -56,7 +67,9 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
 
 type Made = ReturnType<typeof manifests>;
 
-function separate({ namespace, driver, roles, ...made }: Made): readonly Manifest[] {
+type Some = Omit<Made, 'namespace'> & { readonly namespace: readonly Manifest[] };
+
+function separate({ namespace, driver, roles, ...made }: Some): readonly Manifest[] {
   const { operator, agent, network } = made;
   return [...namespace, ...driver, ...roles, ...operator, ...agent, ...network];
 }
@@ -68,6 +81,12 @@ function together({ namespace, driver, roles, all, network }: Made): readonly Ma
 /** All but what runs. */
 function edgeOf({ namespace, driver, edge, network }: Made): readonly Manifest[] {
   return [...namespace, ...driver, ...edge, ...network.slice(1)];
+}
+
+/** Without the namespace: others may live in it, and would be deleted with this. */
+function onOpenShift(made: Made): readonly Manifest[] {
+  const { constraints, webhook, policy } = made;
+  return [...separate({ ...made, namespace: [] }), ...constraints, ...webhook, ...policy];
 }
 
 const note = '# Made by `make manifests`; do not edit.\n';

@@ -73,9 +73,9 @@ function moduleOf(name: PeerName): GoModule {
   };
 }
 
-/** Where the sources of a peer are, without building it. */
-export function fetchPeer(name: PeerName): Promise<string> {
-  return goFetch(moduleOf(name), peers[name].source);
+/** Where the sources of a peer are, or of something that it is made of, without building it. */
+export function fetchPeer(name: PeerName, source: string = peers[name].source): Promise<string> {
+  return goFetch(moduleOf(name), source);
 }
 
 /** Where the kinds of LVMS are: a directory of YAML files. */

@@ -24,7 +24,7 @@ const everything = {
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
 function expected(settings: Settings) {
   const { driver, roles, operator, agent, policy, ...more } = manifests(settings);
-  const { snapshots, network, monitoring, extender, webhook } = more;
+  const { snapshots, network, monitors, alerts, extender, webhook } = more;
   const hasLvms = settings.lvmsFlags.length > 0;
   return {
     'driver.yaml': driver,
@@ -35,7 +35,8 @@ function expected(settings: Settings) {
     'extender.yaml': extender,
     'snapshot-controller.yaml': snapshots,
     'network.yaml': network,
-    'monitoring.yaml': monitoring,
+    'monitoring.yaml': [...monitors, ...alerts],
+    'openshift.yaml': [],
     'webhook.yaml': hasLvms ? webhook : [],
     'all.yaml': [],
     'lvmd.yaml': [],

@@ -11,7 +11,12 @@ const folder = join(import.meta.dirname, '../../charts/quarry');
 
 export type Values = { readonly [key: string]: unknown };
 
-export type ReleaseFacts = { readonly namespace: string; readonly kubernetes: string };
+export type ReleaseFacts = {
+  readonly namespace: string;
+  readonly kubernetes: string;
+  /** What the server has beside its own, as `apps/v1`. */
+  readonly serves?: readonly string[];
+};
 
 type Scope = { readonly values: Values; readonly facts: ReleaseFacts; readonly dot?: unknown };
 
@@ -82,17 +87,18 @@ function isTrue(value: unknown): boolean {
 
 function evaluate(expression: string, scope: Scope): unknown {
   const { values, facts, dot } = scope;
-  const rest = (prefix: string) => evaluate(expression.slice(prefix.length), scope);
   if (/^\.Values(\.\w+)+$/.test(expression))
     return lookUp(values, expression.slice('.Values.'.length));
   if (/^"[^"]*"$/.test(expression)) return expression.slice(1, -1);
   if (expression === '.') return dot;
   if (expression === '.Release.Namespace') return facts.namespace;
-  if (expression.startsWith('not ')) return !isTrue(rest('not '));
-  if (expression.startsWith('and ')) {
-    const words = expression.slice('and '.length).match(/\([^()]+\)|[^\s()]+/g) ?? [];
-    const bare = words.map((word) => word.replace(/^\((.*)\)$/, '$1'));
-    return bare.every((one) => isTrue(evaluate(one, scope)));
+  const served = /^\.Capabilities\.APIVersions\.Has "([^"]+)"$/.exec(expression)?.[1];
+  if (served !== undefined) return (facts.serves ?? []).includes(served);
+  const [, word, terms = ''] = /^(not|and|or) (.*)$/.exec(expression) ?? [];
+  if (word !== undefined) {
+    const found = termsOf(terms).map((one) => isTrue(evaluate(one, scope)));
+    if (word === 'not') return !found[0];
+    return word === 'and' ? found.every((one) => one) : found.some((one) => one);
   }
   const choice = /^ternary "(\S*)" "(\S*)" (\S+)$/.exec(expression);
   if (choice !== null) return isTrue(evaluate(choice[3] ?? '', scope)) ? choice[1] : choice[2];
@@ -112,6 +118,22 @@ function evaluate(expression: string, scope: Scope): unknown {
   const least = version.exec(expression)?.[1];
   if (least !== undefined) return Number(facts.kubernetes.split('.')[1]) >= Number(least);
   throw new Error(`nobody has told this renderer what {{ ${expression} }} means`);
+}
+
+/** `.Values.a (not .Values.b)` is two terms. */
+function termsOf(text: string): readonly string[] {
+  const terms: string[] = [];
+  let depth = 0;
+  for (const piece of text.match(/"[^"]*"|[()]|\s+|[^\s()"]+/g) ?? []) {
+    const isGap = depth === 0 && /^\s+$/.test(piece);
+    if (piece === ')') depth -= 1;
+    if (isGap || terms.length === 0) terms.push('');
+    const isOuter = (piece === '(' || piece === ')') && depth === 0;
+    if (!isGap && !isOuter) terms[terms.length - 1] += piece;
+    if (piece === '(') depth += 1;
+  }
+  assert.equal(depth, 0, text);
+  return terms;
 }
 
 function lookUp(values: Values, path: string): unknown {

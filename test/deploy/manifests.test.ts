@@ -72,7 +72,7 @@ const workloadsOf = (file: string) =>
     if (one.kind === 'PodTemplate') return [renderedOf(one as unknown as PodTemplate)];
     return /^(Deployment|DaemonSet)$/.test(one.kind) ? [one] : [];
   });
-const pods = whole.flatMap(workloadsOf);
+const pods = [...whole, 'deploy/openshift.yaml'].flatMap(workloadsOf);
 
 /** Versions that every Kubernetes since 1.29 serves, or the program that brings the kind. */
 const kinds: Readonly<Record<string, string>> = {
@@ -99,6 +99,8 @@ const kinds: Readonly<Record<string, string>> = {
   PrometheusRule: 'monitoring.coreos.com/v1',
   PodMonitor: 'monitoring.coreos.com/v1',
   LVMCluster: 'lvm.topolvm.io/v1alpha1',
+  ServiceMonitor: 'monitoring.coreos.com/v1',
+  SecurityContextConstraints: 'security.openshift.io/v1',
 };
 
 test('every manifest can be read, has a kind and version that is known, and a name of its own', () => {
@@ -127,7 +129,9 @@ test('what 1.29 does not know stands in files of its own', () => {
 
 test('what a cluster without the kinds of others refuses stands in files of its own', () => {
   const ofOthers = /^(snapshot\.storage\.k8s\.io|monitoring\.coreos\.com)\//;
-  const mixed = files.filter((file) => {
+  // OpenShift has both.
+  const elsewhere = files.filter((file) => !file.includes('openshift'));
+  const mixed = elsewhere.filter((file) => {
     const objects = objectsOf(file);
     const foreign = objects.filter(({ apiVersion }) => ofOthers.test(apiVersion));
     return foreign.length > 0 && foreign.length < objects.length;
@@ -137,7 +141,7 @@ test('what a cluster without the kinds of others refuses stands in files of its 
 });
 
 test('deleting what was installed deletes no definition, and so no volume', () => {
-  for (const file of whole) {
+  for (const file of [...whole, 'deploy/lvm-clusters.yaml', 'deploy/openshift.yaml']) {
     const [first] = objectsOf(file).filter(({ kind }) => kind === 'CustomResourceDefinition');
     assert.equal(first, undefined, file);
   }
@@ -207,7 +211,7 @@ test('an agent is given time to end what it began: a killed lvm leaves volumes s
 
 test('the operator has no rights on its node', () => {
   const operators = pods.filter(({ kind }) => kind === 'Deployment');
-  assert.equal(operators.length, 2);
+  assert.equal(operators.length, 3);
   for (const { spec } of operators) {
     const { hostPID, securityContext, containers } = spec.template.spec;
     assert.equal(hostPID, undefined);
@@ -223,7 +227,7 @@ test('the operator has no rights on its node', () => {
 });
 
 test('every account, role and binding leads somewhere', () => {
-  for (const file of whole) {
+  for (const file of [...whole, 'deploy/openshift.yaml']) {
     const objects = objectsOf(file);
     const named = (wanted: string) =>
       objects.filter(({ kind }) => kind === wanted).map(({ metadata }) => metadata.name);
