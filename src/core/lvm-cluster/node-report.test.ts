@@ -69,6 +69,14 @@ test('a class is as well as its pool', () => {
   assert.match(told?.reason ?? '', /data 97 %/);
 });
 
+test('what will need somebody soon is told beside size and room', () => {
+  const pvs = [samplePv({ device: '/dev/sdb' }), samplePv({ device: '/dev/sdc', isMissing: true })];
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs });
+  const told = report(named, nodeOf([inGroup], { vgs: [vg] }));
+  assert.deepEqual(told?.warnings, ['a device of vg1 is missing: pv-/dev/sdc']);
+  assert.match(told?.free ?? '', /^\d+[KMG]i$/);
+});
+
 test('RAID volumes are told one by one', () => {
   const lvs = [
     sampleLv({ name: 'b', kind: 'raid1', syncPercent: 50.5 }),
