@@ -38,7 +38,11 @@ export async function runCli(argv: readonly string[], environment: Environment):
 }
 
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
-  if (argv[0] === 'edge') return (await import('./edge.ts')).edge(argv.slice(1), environment);
+  const [first, second] = argv;
+  if (first === 'edge' || (first === 'help' && second === 'edge')) {
+    const { edge } = await import('./edge.ts');
+    return edge(first === 'edge' ? argv.slice(1) : ['--help'], environment);
+  }
   const { values, positionals, given } = parseFlags(argv);
   const [command, ...rest] = positionals;
   if (values.version || command === 'version') {

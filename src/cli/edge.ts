@@ -64,7 +64,7 @@ export async function edge(argv: readonly string[], environment: Environment): P
 }
 
 export function edgeFlags(argv: readonly string[], { variables }: Pick<Environment, 'variables'>) {
-  const kubeconfig = variables?.kubeconfig || microShiftKubeconfig;
+  const kubeconfig = variables.kubeconfig || microShiftKubeconfig;
   return parseArgs({
     args: [...argv],
     allowPositionals: true,

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { loadAll } from 'js-yaml';
 import { agentArguments } from '../../src/agent/agent-arguments.ts';
 import { allArguments } from '../../src/all/arguments.ts';
-import type { PodTemplate } from '../../src/api/objects/workload.ts';
+import type { PodTemplate } from '../../src/api/objects/edge-workload.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { limits } from '../../src/base/limits.ts';
 import { renderDaemonSet } from '../../src/core/edge/plan.ts';

@@ -6,6 +6,7 @@ import { edgeFlags, edgeUsage } from '../../src/cli/edge.ts';
 import { defaultLvmd } from '../../src/core/edge/desired.ts';
 import { checksumAnnotation, socketAnnotation } from '../../src/core/edge/plan.ts';
 import { names } from '../../tools/manifests-settings.ts';
+import { surroundings } from '../samples/surroundings.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/guides/microshift.md'), 'utf8');
@@ -14,7 +15,7 @@ test('the guide has the flags that there are, with their defaults', () => {
   const flags = [...edgeUsage.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag = '']) => flag);
   const told = [...page.matchAll(/^\| `(--[a-z-]+)` \|/gm)].map(([, flag = '']) => flag);
   assert.deepEqual(told.toSorted(), [...flags, '--help'].toSorted());
-  const { values } = edgeFlags([], {});
+  const { values } = edgeFlags([], surroundings);
   for (const value of Object.values(values)) {
     if (typeof value === 'string') assert.ok(page.includes(`\`${value}\``), value);
   }
@@ -24,7 +25,7 @@ test('every call of quarry edge in the guide is one', () => {
   const calls = [...page.matchAll(/(?:^|\/|=|exec )(?:\S*\/)?quarry edge ([a-z][^`\n]*)/gm)];
   assert.ok(calls.length >= 3, `${calls.length}`);
   for (const [, words = ''] of calls) {
-    const { positionals } = edgeFlags(words.split(' '), {});
+    const { positionals } = edgeFlags(words.split(' '), surroundings);
     assert.match(positionals.join(' '), /^(apply|health)$/);
   }
 });
