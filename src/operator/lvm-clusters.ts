@@ -6,6 +6,7 @@ import {
   type ClusterPlan,
   type ClusterView,
   type Deed,
+  isWanted,
   planCluster,
 } from '../core/lvm-cluster/plan.ts';
 import { clusterStatus } from '../core/lvm-cluster/status.ts';
@@ -126,17 +127,21 @@ export class LvmClusters implements Duty {
     return this.#isWaiting || isLate ? { afterMs: waitMs } : undefined;
   }
 
-  /** What is known may be a moment old: a group goes only when nobody knows of a volume in it. */
+  /**
+   * What is known may be a moment old: a group goes only when nobody knows of a volume in it, and
+   * nobody has asked for its class again.
+   */
   async #isStillRight(deed: Deed, view: ClusterView, signal: AbortSignal): Promise<boolean> {
     if (deed.kind !== 'delete-group') return true;
     const { client, names } = this.#parts.cluster;
-    const { items } = await client.list(
-      logicalVolumeKind(names.domain),
-      {},
-      { kind: 'newest' },
-      { signal },
-    );
-    return heldBy(deed.group.metadata.name, { ...view, logicalVolumes: items }).length === 0;
+    const { name } = deed.group.metadata;
+    const age = { kind: 'newest' } as const;
+    const { items } = await client.list(logicalVolumeKind(names.domain), {}, age, { signal });
+    if (heldBy(name, { ...view, logicalVolumes: items }).length > 0) return false;
+    const { uid, namespace } = view.cluster.metadata;
+    const clusters = await client.list(lvmClusterKind, { namespace }, age, { signal });
+    const now = clusters.items.find(({ metadata }) => metadata.uid === uid);
+    return now !== undefined && !isWanted(name, now);
   }
 
   #view(cluster: LvmCluster): ClusterView {

@@ -103,6 +103,21 @@ test('a class goes when its last claim has gone, and only its own objects', asyn
   world.stop();
 });
 
+test('a class that comes back in the last moment keeps its group', async () => {
+  const world = await settled();
+  world.meanwhile = ({ method, path }) => {
+    const isLastLook = method === 'GET' && /logicalvolumes\?limit/.test(path);
+    if (!isLastLook || !world.names(lvmVolumeGroups).includes('vg2')) return;
+    world.apply(vg1, vg2);
+  };
+  await world.edit(lvmClusters, 'mine', { spec: { storage: { deviceClasses: [vg1] } } }, namespace);
+  await world.pass(30_000);
+  const vg2Group = world.groups.find(({ metadata }) => metadata.name === 'vg2');
+  assert.equal(vg2Group?.metadata.deletionTimestamp, undefined);
+  isReady(world);
+  world.stop();
+});
+
 test('a cluster that is deleted takes along what it made, after the agents', async () => {
   const world = await settled();
   await world.remove(lvmClusters, 'mine', namespace);

@@ -13,6 +13,7 @@ import {
   storageClassKind,
 } from '../../src/kube/kinds.ts';
 import type { EventText } from '../../src/kube/recorder.ts';
+import type { Call } from '../../src/kube/transport.ts';
 import type { Cluster, LogLine } from '../../src/operator/duty.ts';
 import { runKinds } from '../../src/operator/kind-watch.ts';
 import { LvmClusters } from '../../src/operator/lvm-clusters.ts';
@@ -33,6 +34,8 @@ export class LvmWorld {
   readonly clock = new FakeClock(this.chance);
   readonly api = new FakeApi({ nowMs: () => this.clock.nowMs() });
   readonly events: EventText[] = [];
+  /** Somebody is faster than the operator: told of each of its requests before it arrives. */
+  meanwhile: (call: Call) => void = () => undefined;
   life = new Life();
   failed: unknown;
   #stop = new AbortController();
@@ -64,7 +67,12 @@ export class LvmWorld {
     life.onDeath = () => stop.abort();
     const chance = () => this.chance.fraction();
     const { clock } = this;
-    const transport = mortalTransport(new MemoryTransport(this.api), life);
+    const mortal = mortalTransport(new MemoryTransport(this.api), life);
+    const send = (call: Call) => {
+      this.meanwhile(call);
+      return mortal.send(call);
+    };
+    const transport = { ...mortal, send };
     const client = new KubeClient({ transport, clock, chance });
     const informerOf = <T extends KubeObject>(kind: Kind<T>) =>
       new Informer({ client, clock, chance, kind, scopes: [{}] });

@@ -192,6 +192,12 @@ function planGoneClasses(view: ClusterView): Part {
   return { deeds, troubles: [], waits };
 }
 
+/** Does a cluster that stays have the class? */
+export function isWanted(deviceClass: string, cluster: LvmCluster): boolean {
+  const isGoing = cluster.metadata.deletionTimestamp !== undefined;
+  return !isGoing && classesOf(cluster).some(({ name }) => name === deviceClass);
+}
+
 /** Classes that anything of ours tells of, in one order. */
 function ownClasses(view: ClusterView): readonly string[] {
   const prefix = storageClassName('');
