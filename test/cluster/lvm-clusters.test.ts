@@ -149,6 +149,19 @@ test('a node that is gone keeps nothing from going', async () => {
   world.stop();
 });
 
+test('it is Ready when kubelet has heard of the driver on every node, and not before', async () => {
+  const world = await settled();
+  await world.edit(collections.csiNodes, 'n2', { spec: { drivers: [] } });
+  await world.pass(5_000);
+  assert.equal(world.cluster?.status?.state, 'Progressing');
+  assert.match(JSON.stringify(world.cluster?.status?.conditions), /kubelet of n2/);
+  const drivers = [{ name: 'topolvm.io', nodeID: 'n2' }];
+  await world.edit(collections.csiNodes, 'n2', { spec: { drivers } });
+  await world.pass(5_000);
+  isReady(world);
+  world.stop();
+});
+
 test('of two LVMClusters the older one counts, and the other is told so', async () => {
   const world = await settled();
   world.put(lvmClusters, {

@@ -187,12 +187,28 @@ test('a driver tells which nodes do not have it', () => {
   assert.deepEqual(drivers, [{ name: 'topolvm.io', nodes: 2, registered: 1, message }]);
 });
 
+test('it is not Ready before every kubelet knows the driver', () => {
+  const csiNodes = [csiNode('n1'), csiNode('n2', 'other')];
+  assert.deepEqual(told({ csiNodes }), [
+    'Progressing',
+    'ResourcesSyncIncomplete: topolvm.io: kubelet of n2 does not know it yet',
+    'VGReadinessInProgress: vg1 on n2: kubelet does not know topolvm.io yet',
+  ]);
+  assert.deepEqual(told({ csiNodes: [], cluster: cluster([]), reports: [] }), [
+    'Progressing',
+    'ResourcesSyncIncomplete: topolvm.io: kubelet of n1 and n2 does not know it yet',
+  ]);
+  const going = [report('n1', {}), report('n2', { status: 'Failed', reason: 'no disk' })];
+  assert.equal(told({ csiNodes, reports: going })[2], 'VGsFailed: vg1 on n2: no disk');
+});
+
 test('messages stay short enough to be written', () => {
   const nodes = Array.from({ length: 500 }, (_, at) => node(`n${at}`));
   const reason = 'x'.repeat(5_000);
   const reports = nodes.map(({ metadata: { name } }) => report(name, { status: 'Failed', reason }));
   const troubles = Array.from({ length: 500 }, () => reason);
-  const { conditions = [] } = clusterStatus({ ...well, nodes, reports, troubles });
+  const csiNodes = nodes.map(({ metadata: { name } }) => csiNode(name));
+  const { conditions = [] } = clusterStatus({ ...well, nodes, reports, csiNodes, troubles });
   for (const { message } of conditions) {
     assert.ok(message.length < 32_768, `${message.length}`);
     assert.match(message, /and 480 more$/);

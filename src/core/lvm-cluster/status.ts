@@ -13,7 +13,7 @@ import type {
   LvmVolumeGroupStatus,
 } from '../../api/objects/lvm-volume-group.ts';
 import type { CsiNode, Node } from '../../api/objects/storage.ts';
-import { showList } from '../../base/show.ts';
+import { showFew } from '../../base/show.ts';
 
 /** All that the status of an LVMCluster follows from. */
 export type ClusterSight = {
@@ -56,12 +56,15 @@ function stateOf(conditions: readonly ConditionText[]): string {
   return conditions.every(({ status }) => status === 'True') ? 'Ready' : 'Progressing';
 }
 
-function resourcesCondition({ troubles }: ClusterSight): ConditionText {
+/** LVMS tells here, too, that a kubelet does not know the driver. */
+function resourcesCondition(sight: ClusterSight): ConditionText {
   const type = 'ResourcesAvailable';
-  if (troubles === undefined) {
+  if (sight.troubles === undefined) {
     const message = 'what the LVMCluster needs is being made';
     return { type, status: 'False', reason: 'ReconciliationInProgress', message };
   }
+  const { name, message: unknown } = driverStatus(sight);
+  const troubles = [...sight.troubles, ...(unknown === undefined ? [] : [`${name}: ${unknown}`])];
   if (troubles.length > 0) {
     const message = lines(troubles);
     return { type, status: 'False', reason: 'ResourcesSyncIncomplete', message };
@@ -122,7 +125,10 @@ function standingOf(one: LvmDeviceClass, sight: ClusterSight): readonly Standing
     if (group === undefined) {
       return [{ state: 'Progressing', text: `${where}: its agent has not told of it yet` }];
     }
-    return groupStanding(where, group);
+    const standing = groupStanding(where, group);
+    if (standing.length > 0 || hasDriver(name, sight)) return standing;
+    // No pod can use it before.
+    return [{ state: 'Progressing', text: `${where}: kubelet does not know ${sight.driver} yet` }];
   });
 }
 
@@ -181,14 +187,16 @@ function classStatuses(
 }
 
 function driverStatus(sight: ClusterSight): LvmDriverStatus {
-  const { csiNodes, driver } = sight;
+  const { driver } = sight;
   const wanted = nodesOfCluster(sight);
-  const missing = wanted.filter((name) => {
-    const known = csiNodes.find(({ metadata }) => metadata.name === name)?.spec.drivers ?? [];
-    return !known.some((one) => one.name === driver);
-  });
+  const missing = wanted.filter((name) => !hasDriver(name, sight));
   const count = { nodes: wanted.length, registered: wanted.length - missing.length };
   if (missing.length === 0) return { name: driver, ...count };
-  const message = `kubelet of ${showList(missing)} does not know it yet`;
+  const message = `kubelet of ${showFew(missing)} does not know it yet`;
   return { name: driver, ...count, message };
+}
+
+function hasDriver(node: string, { csiNodes, driver }: ClusterSight): boolean {
+  const known = csiNodes.find(({ metadata }) => metadata.name === node)?.spec.drivers ?? [];
+  return known.some(({ name }) => name === driver);
 }
