@@ -1,6 +1,6 @@
 import { lvmsGroup } from '../src/api/crds/lvms.ts';
-import { wipedAnnotation } from '../src/core/lvm-cluster/node-wish.ts';
-import { groupFinalizerPrefix } from '../src/core/lvm-cluster/plan.ts';
+import { groupFinalizerPrefix, wipedAnnotation } from '../src/core/lvm-cluster/marks.ts';
+import { releaseAnnotation } from '../src/core/lvm-cluster/release.ts';
 import { type Manifest, names, type Settings } from './manifests-settings.ts';
 
 /**
@@ -110,7 +110,7 @@ function refusal(what: string): string {
   return `'the agent of ' + variables.node + ' may not change ${what}'`;
 }
 
-/** Its finalizer and the note of its wipes: others see no difference. */
+/** Its finalizer and the notes of its disks: others see no difference. */
 const onlyOwnMarks = [
   "request.operation == 'UPDATE'",
   'has(object.spec) == has(oldObject.spec)',
@@ -132,7 +132,9 @@ function othersOf(one: string): string {
 /** Every note that one has, but for that of the node itself, the other has too. */
 function notesIn(one: string, other: string): string {
   const [here, there] = [one, other].map((each) => metaOf(each, 'annotations', '{}'));
-  const own = `key == ${cel(wipedAnnotation(''))} + variables.node`;
+  const own = [wipedAnnotation(''), releaseAnnotation('')]
+    .map((prefix) => `key == ${cel(prefix)} + variables.node`)
+    .join(' || ');
   return `${here}.all(key, ${own} || (key in ${there} && ${there}[key] == ${here}[key]))`;
 }
 

@@ -14,14 +14,9 @@ import { OperationError } from '../base/failures.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import { reportFor } from '../core/lvm-cluster/node-report.ts';
-import {
-  groupFinalizer,
-  leavingNode,
-  type NodeWish,
-  wipedAnnotation,
-  wishFor,
-} from '../core/lvm-cluster/node-wish.ts';
+import { leavingNode, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
+import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
 import { permitFor } from '../core/permit.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import type { DesiredVg } from '../core/volume-group/desired.ts';
@@ -30,12 +25,12 @@ import { settled } from '../engine/job.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/errors.ts';
-import { guardOff, guardOn } from '../kube/finalizers.ts';
 import type { Informer } from '../kube/informer.ts';
-import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
+import { lvmNodeStatusKind } from '../kube/lvms-kinds.ts';
 import { pointer } from '../kube/patch.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
+import { GroupMarks } from './group-marks.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
 
@@ -81,10 +76,12 @@ const key = 'groups';
 export class VolumeGroups {
   readonly #parts: VolumeGroupsParts;
   readonly #queue: WorkQueue;
+  readonly #marks: GroupMarks;
   #known: ReadonlyMap<string, string> | undefined;
 
   constructor(parts: VolumeGroupsParts) {
     this.#parts = parts;
+    this.#marks = new GroupMarks(parts);
     this.#queue = new WorkQueue({
       ...{ clock: parts.clock, chance: parts.chance, workers: 1 },
       ...{ firstWaitMs: agentLimits.retryFirstMs, longestWaitMs: agentLimits.retryLongestMs },
@@ -127,8 +124,10 @@ export class VolumeGroups {
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const tolerations = cluster?.spec?.tolerations ?? [];
     const seen = { node, report, known: this.#known, present };
-    const wish = wishFor({ ...seen, groups: [...groups.values()], tolerations });
-    const troubles = await this.#markAll(wish, signal);
+    const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
+    const troubles = await this.#settleNotes(wished(), signal);
+    const wish = wished();
+    troubles.push(...(await this.#markAll(wish, signal)));
     troubles.push(...(await this.#make(wish)));
     const unserved = await this.#serve(wish);
     if (unserved !== undefined) troubles.push(unserved);
@@ -159,7 +158,7 @@ export class VolumeGroups {
     const troubles: string[] = [];
     for (const group of unmarked) {
       try {
-        await this.#mark(group, signal);
+        await this.#marks.mark(group, signal);
       } catch (error) {
         // One that cannot be marked keeps no other from being made.
         if (!(error instanceof KubeError)) throw error;
@@ -169,11 +168,25 @@ export class VolumeGroups {
     return troubles;
   }
 
-  /** Before anything is made: whoever deletes the object then waits until it is gone here. */
-  async #mark(group: LvmVolumeGroup, signal: AbortSignal): Promise<void> {
-    const { client, groups, node } = this.#parts;
-    const patch = guardOn(group, groupFinalizer(node));
-    groups.putOwn(await client.patch(lvmVolumeGroupKind, group.metadata, patch, { signal }));
+  /** Which PVs shall leave is written down before any of them does. */
+  async #settleNotes({ served, desired }: NodeWish, signal: AbortSignal): Promise<string[]> {
+    const { engine, node: name } = this.#parts;
+    const noted = served.filter((group) => noteText(releaseNote(group, name)) !== undefined);
+    const [first] = noted;
+    if (first === undefined) return [];
+    try {
+      const node = await engine.observeNode();
+      for (const group of noted) {
+        const vg = desired.volumeGroups.find((each) => each.name === group.metadata.name);
+        const before = releaseNote(group, name);
+        const after = vg === undefined ? before : noteAfterLook(before, vg, node);
+        if (!isSameJson(before, after)) await this.#marks.noteRelease(group, after, signal);
+      }
+      return [];
+    } catch (error) {
+      if (error instanceof KubeError) return [error.message];
+      return [troubleOf('devices that shall leave', error)];
+    }
   }
 
   async #make({ desired }: NodeWish): Promise<string[]> {
@@ -254,7 +267,7 @@ export class VolumeGroups {
     seen: Parameters<typeof leavingNode>[1],
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    const { client, engine, node, groups } = this.#parts;
+    const { engine } = this.#parts;
     const { name } = group.metadata;
     const { volumeGroups, thinPools } = leavingNode(group, seen);
     try {
@@ -269,13 +282,7 @@ export class VolumeGroups {
     } catch (error) {
       return this.#stays(name, error);
     }
-    const patch = guardOff(group, groupFinalizer(node));
-    if (patch === undefined) return [];
-    try {
-      groups.putOwn(await client.patch(lvmVolumeGroupKind, group.metadata, patch, { signal }));
-    } catch (error) {
-      if (!(error instanceof KubeError) || error.code !== 'NotFound') throw error;
-    }
+    await this.#marks.unmark(group, signal);
     return [];
   }
 
@@ -335,19 +342,14 @@ export class VolumeGroups {
     told: readonly LvmVolumeGroupStatus[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, node, groups } = this.#parts;
-    const annotation = wipedAnnotation(node);
     for (const group of served) {
       const { metadata, spec } = group;
       const mayWipe = spec?.deviceSelector?.forceWipeDevicesAndDestroyAllData === true;
-      const isNoted = metadata.annotations?.[annotation] !== undefined;
       const isMade = told.some(
         ({ name, devices }) => name === metadata.name && devices !== undefined,
       );
-      if (!mayWipe || isNoted || !isMade) continue;
-      const body = { metadata: { annotations: { [annotation]: '' } } };
-      const patch = { type: 'merge', body } as const;
-      groups.putOwn(await client.patch(lvmVolumeGroupKind, metadata, patch, { signal }));
+      if (!mayWipe || this.#marks.isWiped(group) || !isMade) continue;
+      await this.#marks.noteWipe(group, signal);
     }
   }
 

@@ -11,7 +11,7 @@ import type {
   ObservedPv,
   ObservedVg,
 } from './observed.ts';
-import type { CreateLv, CreateThinPool, ExtendThinPoolMetadata, Step } from './step.ts';
+import type { CreateLv, CreateThinPool, ExtendThinPoolMetadata, ReduceVg, Step } from './step.ts';
 
 /**
  * What the next look will show after a step, as far as later decisions need it: names, sizes and
@@ -23,6 +23,10 @@ export function predict<H extends ObservedHost>(host: H, step: Step): H {
     case 'wipe-device':
     case 'remove-pv':
       return withDevices(host, (devices) => cleared(devices, step.device));
+    case 'reduce-vg': {
+      const vgs = host.vgs.map((vg) => (vg.uuid === step.vgUuid ? reduced(vg, step.pvUuid) : vg));
+      return orphaned({ ...host, vgs }, step);
+    }
     case 'create-vg':
       return { ...host, vgs: [...host.vgs, newVg(step.vg, step.devices, step.tags, host)] };
     case 'remove-vg':
@@ -75,17 +79,26 @@ function cleared(devices: readonly ObservedDevice[], path: string): readonly Obs
     .map((device) => (device.path === path ? { ...device, ...empty } : device));
 }
 
-type VgStep = Exclude<Step, { kind: 'wipe-device' | 'remove-pv' | 'create-vg' | 'remove-vg' }>;
+/** A device that has left keeps its label. */
+function orphaned<H extends ObservedHost>(host: H, { device, pvUuid }: ReduceVg): H {
+  const free = newPv(device, { extentSizeBytes: bytes(limits.extentSizeBytes) }, host);
+  const orphan = { ...free, uuid: pvUuid };
+  const label = { kind: 'orphan', pvUuid } as const;
+  const isIt = ({ path, links }: ObservedDevice) => path === device || links.includes(device);
+  return withDevices({ ...host, orphanPvs: [...host.orphanPvs, orphan] }, (devices) =>
+    devices.map((each) => (isIt(each) ? { ...each, label, exclusiveOpen: 'free' } : each)),
+  );
+}
+
+type VgStep = Exclude<
+  Step,
+  { kind: 'wipe-device' | 'remove-pv' | 'create-vg' | 'remove-vg' | 'reduce-vg' }
+>;
 
 function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg {
   switch (step.kind) {
     case 'extend-vg':
       return withPvs(vg, [...vg.pvs, ...step.devices.map((device) => newPv(device, vg, host))]);
-    case 'reduce-vg':
-      return withPvs(
-        vg,
-        vg.pvs.filter((pv) => pv.uuid !== step.pvUuid),
-      );
     case 'drop-missing': {
       const left = vg.pvs.filter((pv) => !pv.isMissing);
       return { ...withPvs(vg, left), isPartial: false };
@@ -196,6 +209,13 @@ function withPvs(vg: ObservedVg, pvs: readonly ObservedPv[]): ObservedVg {
   return { ...vg, pvs, sizeBytes, freeBytes };
 }
 
+function reduced(vg: ObservedVg, uuid: string): ObservedVg {
+  return withPvs(
+    vg,
+    vg.pvs.filter((pv) => pv.uuid !== uuid),
+  );
+}
+
 function withLv(vg: ObservedVg, lv: ObservedLv): ObservedVg {
   return { ...vg, lvs: [...vg.lvs, lv] };
 }
@@ -204,10 +224,7 @@ function withLv(vg: ObservedVg, lv: ObservedLv): ObservedVg {
 function evacuated(vg: ObservedVg, uuid: string): ObservedVg {
   const pv = vg.pvs.find((candidate) => candidate.uuid === uuid);
   if (pv === undefined) return vg;
-  const others = withPvs(
-    vg,
-    vg.pvs.filter((other) => other !== pv),
-  );
+  const others = reduced(vg, uuid);
   const used = countUp(pv.sizeBytes - pv.freeBytes, vg.extentSizeBytes);
   return withPvs(vg, [...take(others, used).pvs, { ...pv, freeBytes: pv.sizeBytes }]);
 }
@@ -262,7 +279,11 @@ function newVg(
   );
 }
 
-function newPv(device: string, vg: ObservedVg, host: ObservedHost): ObservedPv {
+function newPv(
+  device: string,
+  vg: Pick<ObservedVg, 'extentSizeBytes'>,
+  host: ObservedHost,
+): ObservedPv {
   const usable = minus(deviceBytes(device, host), limits.vgMetadataBytes + 1024n * 1024n);
   const sizeBytes = times(usable / vg.extentSizeBytes, vg.extentSizeBytes);
   return {

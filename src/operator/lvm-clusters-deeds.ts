@@ -1,13 +1,13 @@
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { Metadata } from '../api/objects/metadata.ts';
-import { ownerOf } from '../core/lvm-cluster/objects.ts';
 import {
   clusterFinalizer,
-  type Deed,
-  groupFinalizerPrefix,
+  groupFinalizer,
   legacyGroupFinalizer,
-  releaseAnnotation,
-} from '../core/lvm-cluster/plan.ts';
+} from '../core/lvm-cluster/marks.ts';
+import { ownerOf } from '../core/lvm-cluster/objects.ts';
+import type { Deed } from '../core/lvm-cluster/plan.ts';
+import type { noteChanges } from '../core/lvm-cluster/release.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { guardOff, guardOn } from '../kube/finalizers.ts';
@@ -57,7 +57,7 @@ export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): P
       return;
     }
     case 'free-group': {
-      const off = deed.nodes.map((node) => `${groupFinalizerPrefix}${node}`);
+      const off = deed.nodes.map(groupFinalizer);
       await client.patch(lvmVolumeGroupKind, deed.group.metadata, withoutMarks(deed.group, off), {
         signal,
       });
@@ -120,12 +120,11 @@ function applied(body: object): Patch {
 
 /** What it shall be now, if it is still as we know it. */
 function groupPatch(
-  { group, spec, release: devices }: Extract<Deed, { kind: 'change-group' }>,
+  { group, spec, notes }: Extract<Deed, { kind: 'change-group' }>,
   cluster: LvmCluster,
 ): Patch {
   const { metadata } = group;
   const { finalizers = [], ownerReferences = [] } = metadata;
-  const note = devices.length === 0 ? null : JSON.stringify(devices);
   const isOwned = ownerReferences.some(({ uid }) => uid === cluster.metadata.uid);
   const owners = [...ownerReferences, ownerOf(cluster)];
   const kept = finalizers.filter((name) => name !== legacyGroupFinalizer);
@@ -136,7 +135,7 @@ function groupPatch(
     operations: [
       ...sameVersion(metadata),
       { op: 'add', path: '/spec', value: spec },
-      ...annotated(metadata, note),
+      ...annotated(metadata, notes),
       ...(isOwned ? [] : [put('ownerReferences', owners)]),
       ...(kept.length === finalizers.length ? [] : [put('finalizers', kept)]),
     ],
@@ -153,14 +152,12 @@ function sameVersion({ resourceVersion: value }: Metadata) {
   return [{ op: 'test', path: pointer('metadata', 'resourceVersion'), value } as const];
 }
 
-function annotated({ annotations }: Metadata, value: string | null) {
-  const path = pointer('metadata', 'annotations', releaseAnnotation);
-  if (value === null) {
-    return annotations?.[releaseAnnotation] === undefined ? [] : [{ op: 'remove', path } as const];
-  }
-  if (annotations !== undefined) return [{ op: 'add', path, value } as const];
-  const all = { [releaseAnnotation]: value };
-  return [{ op: 'add', path: pointer('metadata', 'annotations'), value: all } as const];
+function annotated({ annotations = {} }: Metadata, notes: ReturnType<typeof noteChanges>) {
+  if (notes.length === 0) return [];
+  const gone = new Set(notes.map(([key]) => key));
+  const kept = Object.entries(annotations).filter(([key]) => !gone.has(key));
+  const value = Object.fromEntries([...kept, ...notes.filter(([, text]) => text !== undefined)]);
+  return [{ op: 'add', path: pointer('metadata', 'annotations'), value } as const];
 }
 
 async function unlessThere(made: Promise<unknown>): Promise<void> {

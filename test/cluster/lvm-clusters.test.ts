@@ -118,6 +118,31 @@ test('a class that comes back in the last moment keeps its group', async () => {
   world.stop();
 });
 
+test('nodes that have a group are told which device shall leave it, and no others', async () => {
+  const world = await settled();
+  const notes = () => world.groups.find(({ metadata }) => metadata.name === 'vg2')?.metadata;
+  const put = async (...names: readonly string[]) => {
+    const deviceClasses = [vg1, { ...vg2, deviceSelector: { paths: names } }];
+    await world.edit(lvmClusters, 'mine', { spec: { storage: { deviceClasses } } }, namespace);
+    await world.pass(5_000);
+  };
+  await put('/dev/b');
+  const note = { 'release.devices.quarry.io/n1': '{"/dev/c":""}' };
+  assert.deepEqual(notes()?.annotations, {
+    ...note,
+    'release.devices.quarry.io/n2': '{"/dev/c":""}',
+  });
+  world.addNode('n3');
+  await world.remove(collections.nodes, 'n2');
+  await world.pass(5_000);
+  await world.playAgents();
+  await world.pass(5_000);
+  assert.deepEqual(notes()?.annotations, note);
+  await put('/dev/b', '/dev/c');
+  assert.deepEqual(notes()?.annotations ?? {}, {}, 'it is named again');
+  world.stop();
+});
+
 test('a cluster that is deleted takes along what it made, after the agents', async () => {
   const world = await settled();
   await world.remove(lvmClusters, 'mine', namespace);

@@ -35,6 +35,7 @@ test('an agent may change nothing of another node, nor make it its own', () => {
 const group = (metadata: object, spec: object = {}) => ({ metadata, spec });
 const finalizer = (node: string) => `cleanup.vgmanager.node.topolvm.io/${node}`;
 const wiped = (node: string) => ({ [`wiped.devices.lvms.openshift.io/${node}`]: '' });
+const release = (node: string, note: string) => ({ [`release.devices.quarry.io/${node}`]: note });
 
 test('of a volume group an agent may set the marks of its own node, and of reports write its own', () => {
   const own: readonly (readonly [object, object])[] = [
@@ -42,6 +43,8 @@ test('of a volume group an agent may set the marks of its own node, and of repor
     [{ finalizers: [finalizer('b'), finalizer('a')] }, { finalizers: [finalizer('b')] }],
     [{ finalizers: [finalizer('a')] }, {}],
     [{ annotations: wiped('b') }, { annotations: { ...wiped('b'), ...wiped('a') } }],
+    [{ annotations: release('a', '1') }, { annotations: release('a', '2') }],
+    [{ annotations: release('a', '1') }, {}],
   ];
   const resource = 'lvmvolumegroups';
   for (const [before, after] of own) {
@@ -52,6 +55,7 @@ test('of a volume group an agent may set the marks of its own node, and of repor
     [group({ finalizers: [finalizer('b')] }), group({})],
     [group({}), group({ finalizers: [finalizer('b')] })],
     [group({ annotations: wiped('b') }), group({})],
+    [group({ annotations: release('b', '1') }), group({ annotations: release('b', '2') })],
     [group({ annotations: { one: '1' } }), group({ annotations: { one: '2' } })],
     [group({}, { default: true }), group({}, { default: false })],
     [group({ ownerReferences: [{ uid: 'x' }] }), group({})],

@@ -156,19 +156,6 @@ test('an agent that is killed at any moment of a removal comes to its end', asyn
   }
 });
 
-test('a device that shall leave is emptied and taken out', async () => {
-  const scene = new GroupScene();
-  scene.group('vg1', two);
-  scene.start();
-  await scene.until('ready', () => scene.isReady('vg1'));
-  scene.change('vg1', {
-    metadata: { annotations: { 'quarry.io/release-devices': '["/dev/sdc"]' } },
-    spec: { deviceSelector: { paths: ['/dev/sdb'] } },
-  });
-  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
-  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
-});
-
 test('a node that the operator has not named makes nothing', async () => {
   const scene = new GroupScene(plainDisks(2, 4n * gib));
   scene.api.delete(

@@ -141,7 +141,9 @@ async function release(node: DesiredNode, device: string): Promise<Told> {
   const [vg] = node.volumeGroups;
   if (vg === undefined) throw new Error('release needs a volume group');
   const selector = without(vg.selector, device);
-  const leaving = { ...vg, selector, takesNewDevices: false, release: [device] };
+  const pvs = (await engine.observe()).host.vgs.flatMap((each) => each.pvs);
+  const uuids = pvs.filter((pv) => pv.device === device).map(({ uuid }) => uuid);
+  const leaving = { ...vg, selector, takesNewDevices: false, release: uuids };
   return told(await engine.submitNode(volumeGroupTask(leaving, node)));
 }
 

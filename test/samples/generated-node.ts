@@ -176,6 +176,9 @@ export function generatedVg(name: string): fc.Arbitrary<DesiredVg> {
     isManaged: fc.constant(true),
     adopt: fc.constant('tagged' as const),
     takesNewDevices: rarely(true, fc.constant(false)),
-    release: rarely<readonly string[]>([], paths),
+    release: rarely<readonly string[]>(
+      [],
+      fc.subarray(['orphan', ...[0, 1, 2, 3].map((index) => `pv-${pathOf('sd', index)}`)]),
+    ),
   });
 }

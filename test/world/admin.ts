@@ -74,6 +74,13 @@ export class Admin {
     this.#anyDevice(path).isPresent = true;
   }
 
+  /** Two disks are found in another order: each has the name of the other. */
+  renumber(one: string, other: string): void {
+    const [a, b] = [this.#anyDevice(one), this.#anyDevice(other)];
+    [a.path, b.path] = [b.path, a.path];
+    [a.number, b.number] = [b.number, a.number];
+  }
+
   breakDisk(path: string): void {
     this.#anyDevice(path).isBroken = true;
   }

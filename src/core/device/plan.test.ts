@@ -155,11 +155,11 @@ function isSelected(device: ObservedDevice, { selector }: DesiredVg): boolean {
 }
 
 function isWanted(device: ObservedDevice, desired: DesiredVg, node: ObservedNode): boolean {
-  const names = [device.path, ...device.links];
+  const { label } = device;
   const exists = node.vgs.some((vg) => vg.name === desired.name);
   return (
     isSelected(device, desired) &&
-    !desired.release.some((path) => names.includes(path)) &&
+    !(label.kind === 'orphan' && desired.release.includes(label.pvUuid)) &&
     (desired.takesNewDevices || !exists)
   );
 }

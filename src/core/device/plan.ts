@@ -85,9 +85,8 @@ function selectionReasons(
   desired: DesiredVg,
   others: readonly DesiredVg[],
 ): readonly Exclusion[] {
-  const names = namesOf(device);
   // Without this a device that was given up would be taken again at once.
-  if (desired.release.some((path) => names.includes(path))) {
+  if (device.label.kind === 'orphan' && desired.release.includes(device.label.pvUuid)) {
     return [{ reason: 'not-selected', message: `it shall leave the volume group ${desired.name}` }];
   }
   if (desired.selector.kind === 'paths' && !isNamed(device, desired.selector)) {

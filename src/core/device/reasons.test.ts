@@ -48,7 +48,8 @@ const rows: readonly Row[] = [
   {
     reason: 'not-selected',
     title: 'to be given up',
-    desired: { release: ['/dev/sdb'] },
+    device: { label: { kind: 'orphan', pvUuid: 'one' } },
+    desired: { release: ['one'] },
     message: /shall leave the volume group vg1/,
   },
   {

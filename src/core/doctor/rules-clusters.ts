@@ -2,7 +2,7 @@ import { classesOf } from '../../api/lvm-cluster/check.ts';
 import type { LvmCluster, LvmCondition } from '../../api/objects/lvm-cluster.ts';
 import { showFew } from '../../base/show.ts';
 import { heldBy } from '../lvm-cluster/gate.ts';
-import { groupFinalizerPrefix } from '../lvm-cluster/plan.ts';
+import { groupFinalizerPrefix } from '../lvm-cluster/marks.ts';
 import { nodesOf, nodesOfCluster } from '../lvm-cluster/status.ts';
 import { type Finding, finding } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';

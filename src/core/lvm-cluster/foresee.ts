@@ -1,16 +1,9 @@
 import type { LvmVolumeGroup } from '../../api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../api/objects/metadata.ts';
 import { limits } from '../../base/limits.ts';
+import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
 import { ownerOf } from './objects.ts';
-import {
-  type ClusterView,
-  clusterFinalizer,
-  type Deed,
-  groupFinalizerPrefix,
-  legacyGroupFinalizer,
-  planCluster,
-  releaseAnnotation,
-} from './plan.ts';
+import { type ClusterView, type Deed, planCluster } from './plan.ts';
 
 export type ForeseenCluster = {
   /** Every write to the cluster's objects, in order. */
@@ -89,10 +82,7 @@ function groupsAfter(
   const { metadata } = deed.group;
   const others = without(groups, metadata.name);
   if (deed.kind === 'change-group') {
-    const annotations = {
-      ...metadata.annotations,
-      [releaseAnnotation]: JSON.stringify(deed.release),
-    };
+    const annotations = annotationsAfter(metadata.annotations ?? {}, deed.notes);
     const finalizers = (metadata.finalizers ?? []).filter((name) => name !== legacyGroupFinalizer);
     const changed = { ...metadata, annotations, finalizers, ownerReferences };
     return [...others, { metadata: changed, spec: deed.spec }];
@@ -108,6 +98,18 @@ function groupsAfter(
     ...others,
     { ...deed.group, metadata: { ...metadata, finalizers, ...deletionTimestamp } },
   ];
+}
+
+function annotationsAfter(
+  annotations: Readonly<Record<string, string>>,
+  notes: Extract<Deed, { kind: 'change-group' }>['notes'],
+): Readonly<Record<string, string>> {
+  const changed = new Map(Object.entries(annotations));
+  for (const [key, text] of notes) {
+    if (text === undefined) changed.delete(key);
+    else changed.set(key, text);
+  }
+  return Object.fromEntries(changed);
 }
 
 function without<T extends { readonly metadata: { readonly name: string } }>(

@@ -9,7 +9,9 @@ import type { ObservedNode } from '../observed.ts';
 import type { Step } from '../step.ts';
 import type { ForeseenCluster } from './foresee.ts';
 import { inventoryAnnotation, readInventory } from './inventory.ts';
-import { groupFinalizer, leavingNode, wishFor } from './node-wish.ts';
+import { groupFinalizer } from './marks.ts';
+import { leavingNode, wishFor } from './node-wish.ts';
+import { noteAfterLook, noteText, releaseAnnotation, releaseNote } from './release.ts';
 
 /** What the agent of one node would do, and to which disk. */
 export type NodePlan = {
@@ -61,7 +63,7 @@ function planOf(asked: Asked): NodePlan {
   if (inventory === undefined) return { node, isTold: false, devices: [], steps: [], blocks: [] };
   const { known, node: observed } = inventory;
   const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
-  const wish = wishFor(seen);
+  const wish = wishFor({ ...seen, groups: withNotes(seen, observed) });
   const parts = [
     wish.desired,
     // A pool goes before its group.
@@ -83,6 +85,19 @@ function planOf(asked: Asked): NodePlan {
     view = foreseen.node;
   }
   return { node, isTold: true, devices: devicesOf(wish.desired, observed), steps, blocks };
+}
+
+/** As the agent notes which devices shall leave, before any of them does. */
+function withNotes(seen: Parameters<typeof wishFor>[0], node: ObservedNode) {
+  const { desired } = wishFor(seen);
+  const { name } = seen.node.metadata;
+  return seen.groups.map((group): LvmVolumeGroup => {
+    const vg = desired.volumeGroups.find((each) => each.name === group.metadata.name);
+    if (vg === undefined) return group;
+    const text = noteText(noteAfterLook(releaseNote(group, name), vg, node)) ?? '{}';
+    const annotations = { ...group.metadata.annotations, [releaseAnnotation(name)]: text };
+    return { ...group, metadata: { ...group.metadata, annotations } };
+  });
 }
 
 function devicesOf({ volumeGroups }: DesiredNode, node: ObservedNode): readonly PlannedDevice[] {

@@ -17,6 +17,8 @@ import {
 } from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
 import { thinPoolStatus } from '../thin-pool/status.ts';
+import type { DesiredVg } from '../volume-group/desired.ts';
+import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
 import { volumeGroupStatus } from '../volume-group/status.ts';
 
 /** What a node tells of its volume groups, by what is seen on it, in one order. */
@@ -48,7 +50,7 @@ function groupReport(
     .filter((device) => device.state === 'left-alone')
     .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
   const raid = vg === undefined ? undefined : raidReport(vg);
-  const warnings = warningsOf(vg, node);
+  const warnings = [...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
   return {
     ...policy,
     status: state,
@@ -87,6 +89,22 @@ export function warningsOf(vg: ObservedVg | undefined, node: ObservedHost): read
     ...missing.map((uuid) => `a device of ${vg.name} is missing: ${uuid}`),
     ...(duplicates > 1 ? [`${duplicates} volume groups are called ${vg.name}`] : []),
   ];
+}
+
+function unnamedOf(
+  { selector, release }: DesiredVg,
+  vg: ObservedVg | undefined,
+  node: ObservedNode,
+): readonly string[] {
+  if (vg === undefined || selector.kind !== 'paths') return [];
+  return vg.pvs
+    .filter((pv) => !pv.isMissing && !release.includes(pv.uuid))
+    .filter((pv) => !isWanted(selector, pathsOfPv(pv, node)))
+    .map(
+      ({ device }) =>
+        `${device} is in ${vg.name}, and no path names it: name it, and to let it leave take its ` +
+        'path out again',
+    );
 }
 
 export function raidReport(vg: ObservedVg): LvmRaidStatus | undefined {

@@ -77,13 +77,17 @@ test('a shared group is never made on one node: it would be another on each of t
 
 test('disks are wiped once, and those that shall leave are named', () => {
   const deviceSelector = { paths: ['/dev/b'], forceWipeDevicesAndDestroyAllData: true };
-  const release = { 'quarry.io/release-devices': '["/dev/a"]' };
+  const note = JSON.stringify({ '/dev/a': 'one', '/dev/c': '' });
+  const release = {
+    'release.devices.quarry.io/n1': note,
+    'release.devices.quarry.io/n2': '{"/dev/a":"two"}',
+  };
   const [fresh] = wish([group('a', { deviceSelector }, { annotations: release })]).desired
     .volumeGroups;
   assert.deepEqual(fresh?.selector, {
     ...{ kind: 'paths', required: ['/dev/b'], optional: [], forceWipe: true },
   });
-  assert.deepEqual(fresh?.release, ['/dev/a']);
+  assert.deepEqual(fresh?.release, ['one'], 'what nobody has looked at stays');
   const annotations = { 'wiped.devices.lvms.openshift.io/n1': '' };
   const [wiped] = wish([group('a', { deviceSelector }, { annotations })]).desired.volumeGroups;
   assert.equal(wiped?.selector.forceWipe, false);

@@ -10,7 +10,8 @@ import type { Node } from '../../api/objects/storage.ts';
 import { showList } from '../../base/show.ts';
 import { type DesiredNode, desiredNode } from '../node.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
-import { groupFinalizerPrefix, releaseOf } from './plan.ts';
+import { groupFinalizer, wipedAnnotation } from './marks.ts';
+import { releaseNote } from './release.ts';
 
 /** What objects ask of one node. */
 export type NodeView = {
@@ -35,15 +36,6 @@ export type NodeWish = {
   /** What shall go from this node. */
   readonly leaving: readonly LvmVolumeGroup[];
 };
-
-/** LVMS' mark that disks of a class were wiped on a node once: never again. */
-export function wipedAnnotation(node: string): string {
-  return `wiped.devices.lvms.openshift.io/${node}`;
-}
-
-export function groupFinalizer(node: string): string {
-  return `${groupFinalizerPrefix}${node}`;
-}
 
 export function wishFor(view: NodeView): NodeWish {
   const { node, groups, report, tolerations } = view;
@@ -90,7 +82,9 @@ function desiredFor(groups: readonly LvmVolumeGroup[], seen: Seen): DesiredNode 
     const group = groups[index];
     if (group === undefined) return vg;
     const mayWipe = isFresh(group, seen);
-    return { ...vg, release: releaseOf(group), selector: wiping(vg.selector, mayWipe) };
+    const noted = Object.values(releaseNote(group, seen.node.metadata.name));
+    const release = noted.filter((pv) => pv !== '');
+    return { ...vg, release, selector: wiping(vg.selector, mayWipe) };
   });
   return { ...desired, volumeGroups };
 }

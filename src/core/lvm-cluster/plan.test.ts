@@ -29,6 +29,8 @@ function cluster(classes: readonly LvmDeviceClass[], changes: Partial<Metadata> 
   };
 }
 
+const mark = (name: string) => `cleanup.vgmanager.node.topolvm.io/${name}`;
+
 const ownerReferences = [
   { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'mine', uid: 'uid-mine' },
 ];
@@ -108,7 +110,7 @@ function shown(deed: Deed): string {
     case 'delete-snapshot-class':
       return `${deed.kind} ${deed.name}`;
     case 'change-group':
-      return `${deed.kind} ${deed.group.metadata.name} -${deed.release.join(',')}`;
+      return [deed.kind, deed.group.metadata.name, ...deed.notes.flat()].join(' ');
     case 'delete-group':
       return `${deed.kind} ${deed.group.metadata.name}`;
     case 'free-group':
@@ -149,17 +151,26 @@ test('snapshot classes are made for thin classes, where there is such a kind', (
 
 test('a device that is taken out of a class is to leave, and one that comes back stays', () => {
   const less = cluster([{ ...vg1, deviceSelector: { paths: ['/dev/b'] } }, vg2]);
-  assert.deepEqual(deeds({ cluster: less }), ['change-group vg1 -/dev/a']);
-  const [, second] = settled.groups;
-  const annotations = { 'quarry.io/release-devices': '["/dev/a"]' };
-  const leaving = group(
-    'vg1',
-    { deviceSelector: { paths: ['/dev/b'] }, default: true },
-    { annotations },
-  );
-  assert.ok(second !== undefined);
+  assert.deepEqual(deeds({ cluster: less }), ['change-group vg1'], 'no node has the group');
+  const [first, second] = settled.groups;
+  assert.ok(first !== undefined && second !== undefined);
+  const finalizers = [mark('n1'), 'of/another'];
+  const marked = group('vg1', first.spec ?? {}, { finalizers });
+  const key = 'release.devices.quarry.io/n1';
+  assert.deepEqual(deeds({ cluster: less, groups: [marked, second] }), [
+    `change-group vg1 ${key} {"/dev/a":""}`,
+  ]);
+  const spec = { deviceSelector: { paths: ['/dev/b'] }, default: true };
+  const noted = (note: string, on = [mark('n1'), mark('n2')]) =>
+    group('vg1', spec, { finalizers: on, annotations: { [key]: note } });
+  const leaving = noted('{"/dev/a":"one"}');
   assert.deepEqual(deeds({ cluster: less, groups: [leaving, second] }), []);
-  assert.deepEqual(deeds({ groups: [leaving, second] }), ['change-group vg1 -']);
+  assert.deepEqual(deeds({ groups: [leaving, second] }), [`change-group vg1 ${key} `]);
+  for (const stale of [noted('{"/dev/a":"one"}', []), noted('{}'), noted('null'), noted('x')]) {
+    assert.deepEqual(deeds({ cluster: less, groups: [stale, second] }), [
+      `change-group vg1 ${key} `,
+    ]);
+  }
 });
 
 test('what a webhook that was away let pass is not done', () => {
@@ -288,10 +299,10 @@ test('what somebody else made for a class is taken over, and an old mark goes', 
   const [first, second] = settled.groups;
   assert.ok(first !== undefined && second !== undefined);
   const unowned = group('vg1', first.spec ?? {}, { ownerReferences: [] });
-  assert.deepEqual(deeds({ groups: [unowned, second] }), ['change-group vg1 -']);
+  assert.deepEqual(deeds({ groups: [unowned, second] }), ['change-group vg1']);
   const finalizers = ['lvm.openshift.io/lvmvolumegroup'];
   const old = group('vg1', first.spec ?? {}, { finalizers });
-  assert.deepEqual(deeds({ groups: [old, second] }), ['change-group vg1 -']);
+  assert.deepEqual(deeds({ groups: [old, second] }), ['change-group vg1']);
 });
 
 test('a snapshot class of somebody else is left alone', () => {

@@ -2,7 +2,6 @@ import { showProblem } from '../../api/decode.ts';
 import { checkCluster, classesOf } from '../../api/lvm-cluster/check.ts';
 import { checkClassChange } from '../../api/lvm-cluster/check-change.ts';
 import { type Finding, Findings } from '../../api/lvm-cluster/findings.ts';
-import { pathsOf } from '../../api/lvm-cluster/paths.ts';
 import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
@@ -13,6 +12,7 @@ import type { Node, StorageClass } from '../../api/objects/storage.ts';
 import { isSameJson } from '../../api/same.ts';
 import { showFew, showList } from '../../base/show.ts';
 import { heldBy, type VolumesView } from './gate.ts';
+import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
 import {
   isOwnedBy,
   snapshotClassesOf,
@@ -20,6 +20,7 @@ import {
   storageClassName,
   volumeGroupsOf,
 } from './objects.ts';
+import { noteChanges } from './release.ts';
 import { nodesOfCluster } from './status.ts';
 
 /** What is in the cluster around an LVMCluster. */
@@ -52,8 +53,8 @@ export type Deed =
       readonly kind: 'change-group';
       readonly group: LvmVolumeGroup;
       readonly spec: LvmVolumeGroupSpec;
-      /** Devices that were named once and shall leave. */
-      readonly release: readonly string[];
+      /** Which devices shall leave, in annotations that differ. */
+      readonly notes: ReturnType<typeof noteChanges>;
     }
   | { readonly kind: 'delete-group'; readonly group: LvmVolumeGroup }
   | { readonly kind: 'make-report'; readonly node: string }
@@ -75,14 +76,6 @@ export type ClusterPlan = {
   /** What somebody has to delete first. */
   readonly waits: readonly string[];
 };
-
-export const clusterFinalizer = 'lvmcluster.topolvm.io';
-/** LVMS had one mark for all nodes once; nobody takes it off any more. */
-export const legacyGroupFinalizer = 'lvm.openshift.io/lvmvolumegroup';
-/** One for each node that may have a volume group of it. */
-export const groupFinalizerPrefix = 'cleanup.vgmanager.node.topolvm.io/';
-/** Devices that were taken out of the class, as a list in JSON. */
-export const releaseAnnotation = 'quarry.io/release-devices';
 
 export function planCluster(view: ClusterView): ClusterPlan {
   const { cluster } = view;
@@ -131,10 +124,10 @@ function planGroups(
     } else if (group === undefined) {
       deeds.push({ kind: 'make-group', name, spec });
     } else {
-      const release = releasedOf(group, spec);
-      const isSame = isSameJson(group.spec ?? {}, spec) && isSameJson(release, releaseOf(group));
+      const notes = noteChanges(group, spec);
+      const isSame = isSameJson(group.spec ?? {}, spec) && notes.length === 0;
       const isOurs = isOwn(group, view.cluster) && !isLegacy(group);
-      if (!isSame || !isOurs) deeds.push({ kind: 'change-group', group, spec, release });
+      if (!isSame || !isOurs) deeds.push({ kind: 'change-group', group, spec, notes });
     }
   }
   return { deeds, troubles, waits: [], refused };
@@ -148,27 +141,6 @@ function whyNotChange(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec): readonly
   const findings = new Findings();
   checkClassChange({ name, ...group.spec }, { name, ...spec }, findings);
   return findings.problems.map(showProblem);
-}
-
-/**
- * Devices leave a group only when they were named in it once and are not any more: a name that
- * cannot be found today says nothing.
- */
-function releasedOf(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec): readonly string[] {
-  const named = new Set(pathsOf(spec).map(({ path }) => path));
-  const before = pathsOf(group.spec ?? {}).map(({ path }) => path);
-  return [...new Set([...releaseOf(group), ...before])]
-    .filter((path) => !named.has(path))
-    .toSorted();
-}
-
-export function releaseOf({ metadata }: LvmVolumeGroup): readonly string[] {
-  try {
-    const list: unknown = JSON.parse(metadata.annotations?.[releaseAnnotation] ?? '[]');
-    return Array.isArray(list) ? list.filter((path) => typeof path === 'string') : [];
-  } catch {
-    return [];
-  }
 }
 
 /** Storage classes first: from then on nobody can ask for more. Groups go when they hold nothing. */

@@ -14,6 +14,6 @@ export type DesiredVg = {
   readonly adopt: 'tagged' | 'named';
   /** Devices taken into an existing group when they appear (`false`: only when it is made). */
   readonly takesNewDevices: boolean;
-  /** Devices that shall leave the group, their extents moved away first. */
+  /** UUIDs of PVs that shall leave the group, their extents moved away first. */
   readonly release: readonly string[];
 };

@@ -342,7 +342,7 @@ function wasAllowed(target: ObservedDevice | undefined, vg: DesiredVg, node: Obs
 
 const full = samplePv({ device: '/dev/sdb', freeBytes: extents(400) });
 const roomy = samplePv({ device: '/dev/sdc' });
-const leaving = desiredVgOf({ release: ['/dev/disk/by-id/b'] });
+const leaving = desiredVgOf({ release: ['pv-/dev/sdb'] });
 const linked = sampleDevice({ path: '/dev/sdb', links: ['/dev/disk/by-id/b'] });
 
 test('a device that shall leave is emptied, taken out, and not taken again', () => {
@@ -358,6 +358,25 @@ test('a device that shall leave is emptied, taken out, and not taken again', () 
     vg?.pvs.map((pv) => [pv.device, pv.freeBytes]),
     [['/dev/sdc', extents(400)]],
   );
+});
+
+test('a device that was named, and shall leave, is bare in the end', () => {
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [full, roomy] })] });
+  const named = { ...desiredVgOn(['/dev/sdc']), release: leaving.release };
+  const { steps, end, host } = follow(node, (view) => plan(named, view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['evacuate-pv', 'reduce-vg', 'remove-pv'],
+  );
+  assertRest(end);
+  assert.deepEqual(host.devices[0]?.label, { kind: 'none' });
+});
+
+test('another device at the path of one that shall leave stays', () => {
+  const other = { ...full, uuid: 'another' };
+  const node = nodeOf([linked, sdc], { vgs: [sampleVg({ pvs: [other, roomy] })] });
+  const named = { ...desiredVgOn(['/dev/sdc']), release: leaving.release };
+  assertRest(plan(named, node));
 });
 
 test('a device stays while the others have no room for what is on it', () => {

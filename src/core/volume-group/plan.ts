@@ -83,7 +83,7 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;
     return blocked('VolumeGroupForeign', message);
   }
-  const leaving = planRelease(desired, vg, node);
+  const leaving = planRelease(desired, vg, node) ?? planReleasedLabel(desired, node);
   // What cannot leave for lack of room may find it on a device that comes.
   if (leaving !== undefined && leaving.kind !== 'blocked') return leaving;
   if (!desired.takesNewDevices) return leaving ?? rest;
@@ -192,10 +192,9 @@ function partitionsWithContent(
 
 function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): Decision | undefined {
   for (const pv of vg.pvs) {
-    const paths = pathsOf(pv, node);
+    if (!desired.release.includes(pv.uuid)) continue;
     // The same device by another name: it is wanted after all.
-    if (isWanted(desired.selector, paths)) continue;
-    if (!desired.release.some((path) => paths.includes(path))) continue;
+    if (isWanted(desired.selector, pathsOfPv(pv, node))) continue;
     const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
@@ -206,7 +205,21 @@ function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): De
   return undefined;
 }
 
-function isWanted(selector: DesiredVg['selector'], paths: readonly string[]): boolean {
+/** What has left is bare, as it was before it came. */
+function planReleasedLabel(desired: DesiredVg, node: ObservedNode): Decision | undefined {
+  // Its label is all that keeps it from being taken again.
+  if (desired.selector.kind === 'any') return undefined;
+  for (const pv of node.orphanPvs.filter(({ uuid }) => desired.release.includes(uuid))) {
+    const device = node.devices.find((each) => namesOf(each).includes(pv.device));
+    if (device === undefined || isNamed(device, desired.selector)) continue;
+    const permit = permitFor({ deed: 'remove-pv', pv, device });
+    if (isBlocked(permit)) continue;
+    return next({ kind: 'remove-pv', device: device.path, pvUuid: pv.uuid, permit });
+  }
+  return undefined;
+}
+
+export function isWanted(selector: DesiredVg['selector'], paths: readonly string[]): boolean {
   if (selector.kind === 'any') return false;
   return [...selector.required, ...selector.optional].some((path) => paths.includes(path));
 }
@@ -223,7 +236,7 @@ function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
   return blocked('InsufficientCapacity', message);
 }
 
-function pathsOf(pv: ObservedPv, node: ObservedNode): readonly string[] {
+export function pathsOfPv(pv: ObservedPv, node: ObservedNode): readonly string[] {
   const device = node.devices.find((candidate) => namesOf(candidate).includes(pv.device));
   return device === undefined ? [pv.device] : namesOf(device);
 }

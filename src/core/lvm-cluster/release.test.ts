@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { desiredVgOn } from '../../../test/samples/desired-vg.ts';
+import { nodeOf, sampleDevice, samplePv, sampleVg } from '../../../test/samples/observed.ts';
+import type { ObservedVg } from '../observed.ts';
+import { noteAfterLook, type ReleaseNote } from './release.ts';
+
+const devices = [
+  sampleDevice({ path: '/dev/sdb' }),
+  sampleDevice({ path: '/dev/sdc', links: ['/dev/disk/by-id/c'] }),
+];
+const [sdb, sdc] = [samplePv({ device: '/dev/sdb' }), samplePv({ device: '/dev/sdc' })];
+const desired = { ...desiredVgOn(['/dev/sdb']), uuid: 'known' };
+
+function after(note: ReleaseNote, ...vgs: readonly ObservedVg[]): ReleaseNote {
+  return noteAfterLook(note, desired, nodeOf(devices, { vgs }));
+}
+
+const whole = sampleVg({ uuid: 'known', pvs: [sdb, sdc] });
+const gone = { ...sdc, device: '[unknown]', isMissing: true };
+
+test('a path becomes the PV that is found there, once', () => {
+  assert.deepEqual(after({ '/dev/disk/by-id/c': '' }, whole), { '/dev/disk/by-id/c': sdc.uuid });
+  const other = sampleVg({ uuid: 'known', pvs: [sdb, { ...sdc, uuid: 'another' }] });
+  assert.deepEqual(after({ '/dev/sdc': sdc.uuid }, other), {}, 'another one is there by now');
+});
+
+test('what has left, was never there, or is named by another path is struck out', () => {
+  const left = sampleVg({ uuid: 'known', pvs: [sdb] });
+  assert.deepEqual(after({ '/dev/sdc': sdc.uuid, '/dev/sdd': '' }, left), {});
+  assert.deepEqual(after({ '/dev/sdc': '' }, left), {});
+  const partial = sampleVg({ uuid: 'known', pvs: [sdb, gone], isPartial: true });
+  assert.deepEqual(after({ '/dev/sdc': '' }, partial), {}, 'nobody knows what was there');
+  assert.deepEqual(after({ '/dev/x': sdb.uuid }, whole), {}, 'it is named after all');
+});
+
+test('a PV that is away, and a group that is away or doubtful, is waited for', () => {
+  const note = { '/dev/sdc': sdc.uuid, '/dev/sdd': '' };
+  assert.deepEqual(after(note), note);
+  assert.deepEqual(after(note, sampleVg({ uuid: 'another', pvs: [] })), note);
+  assert.deepEqual(after(note, whole, { ...whole, uuid: 'twin' }), note);
+  const partial = sampleVg({ uuid: 'known', pvs: [sdb, gone], isPartial: true });
+  assert.deepEqual(after(note, partial), { '/dev/sdc': sdc.uuid });
+});
+
+test('where the group never was nothing leaves it', () => {
+  const fresh = { ...desired, uuid: undefined };
+  assert.deepEqual(noteAfterLook({ '/dev/sdc': '' }, fresh, nodeOf(devices)), {});
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { GroupScene } from './agent-groups-scene.ts';
+
+const note = 'release.devices.quarry.io/n1';
+const paths = (...names: readonly string[]) => ({
+  deviceSelector: { paths: names.map((name) => `/dev/${name}`) },
+});
+
+async function ready(...names: readonly string[]): Promise<GroupScene> {
+  const scene = new GroupScene();
+  scene.group('vg1', paths(...names));
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  return scene;
+}
+
+/** As an operator does it: the path is named no more, and this node is told. */
+function takeOut(scene: GroupScene, path: string, ...left: readonly string[]): void {
+  const annotations = { [note]: JSON.stringify({ [path]: '' }) };
+  scene.change('vg1', { metadata: { annotations }, spec: paths(...left) });
+}
+
+function noteOf(scene: GroupScene): string | undefined {
+  return scene.object('vg1')?.metadata.annotations?.[note];
+}
+
+function fill(scene: GroupScene, name: string, size: string, ...on: readonly string[]): void {
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', '--size', size, '--name', name, 'vg1', ...on);
+}
+
+test('a device that shall leave is emptied and taken out, and is bare then', async () => {
+  const scene = await ready('sdb', 'sdc');
+  fill(scene, 'data', '1g', '/dev/sdc');
+  takeOut(scene, '/dev/disk/by-id/ata-QUARRY0003', 'sdb');
+  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+  const { world } = scene.stage;
+  assert.equal(world.machine.device('/dev/sdc')?.label, undefined);
+  assert.notEqual(world.lv('vg1', 'data'), undefined);
+  await scene.until('the note has ended', () => noteOf(scene) === undefined);
+});
+
+test('a disk that comes back after its note has ended stays, and is told of', async () => {
+  const scene = await ready('sdb', 'sdc');
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('the note has ended', () => noteOf(scene) === undefined);
+  scene.stage.world.admin.run('lvm', 'vgextend', 'vg1', '/dev/sdc');
+  scene.change('vg1', { metadata: { labels: { a: 'b' } } });
+  await scene.until('told', () => scene.devicesOf('vg1').length === 2);
+  assert.match(scene.told('vg1')?.warnings?.join() ?? '', /\/dev\/sdc is in vg1, and no path/);
+  await scene.settle(120_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+  assert.ok(scene.isReady('vg1'));
+});
+
+test('a disk that gets the path of one that shall leave stays', async () => {
+  const scene = await ready('sda', 'sdb', 'sdc');
+  for (const name of ['sda', 'sdb', 'sdc']) fill(scene, name, '3g', `/dev/${name}`);
+  takeOut(scene, '/dev/sdc', 'sda', 'sdb');
+  await scene.until('it has no room', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /InsufficientCapacity: \/dev\/sdc holds 3/);
+  const { admin } = scene.stage.world;
+  scene.kill();
+  admin.renumber('/dev/sdb', '/dev/sdc');
+  admin.run('lvm', 'lvremove', '--yes', 'vg1/sda');
+  const before = scene.ran().filter((words) => words !== 'lvm fullreport').length;
+  scene.start();
+  await scene.until('the note has ended', () => noteOf(scene) === undefined);
+  await scene.settle(60_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sda', '/dev/sdb', '/dev/sdc']);
+  assert.equal(scene.ran().filter((words) => words !== 'lvm fullreport').length, before);
+});
+
+test('a device that is named again before it left stays', async () => {
+  const scene = await ready('sdb', 'sdc');
+  for (const name of ['sdb', 'sdc']) fill(scene, name, '3g', `/dev/${name}`);
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('it has no room', () => scene.told('vg1')?.status === 'Degraded');
+  scene.change('vg1', {
+    spec: paths('sdb', 'disk/by-id/ata-QUARRY0003'),
+  });
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.equal(noteOf(scene), undefined);
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', 'vg1/sdb');
+  await scene.settle(60_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+});
+
+test('an agent that is killed at any moment of a release comes to its end', async () => {
+  for (let turns = 1; turns < 300; turns += 23) {
+    const scene = await ready('sdb', 'sdc');
+    fill(scene, 'data', '1g', '/dev/sdc');
+    takeOut(scene, '/dev/sdc', 'sdb');
+    for (let turn = 0; turn < turns; turn += 1) await scene.pass(5);
+    scene.kill();
+    scene.start();
+    await scene.until('it has ended', () => noteOf(scene) === undefined);
+    await scene.until('ready', () => scene.isReady('vg1'));
+    assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb'], `after ${turns} turns`);
+    assert.notEqual(scene.stage.world.lv('vg1', 'data'), undefined);
+  }
+});
