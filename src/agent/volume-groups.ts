@@ -11,6 +11,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
+import { pathsNamed } from '../core/device/plan.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import { reportFor } from '../core/lvm-cluster/node-report.ts';
@@ -175,7 +176,9 @@ export class VolumeGroups {
     const [first] = noted;
     if (first === undefined) return [];
     try {
-      const node = await engine.observeNode();
+      const left = noted.flatMap((group) => Object.keys(releaseNote(group, name)));
+      const paths = [...pathsNamed(desired.volumeGroups), ...left];
+      const node = await engine.observeNode(paths);
       for (const group of noted) {
         const vg = desired.volumeGroups.find((each) => each.name === group.metadata.name);
         const before = releaseNote(group, name);
@@ -331,7 +334,7 @@ export class VolumeGroups {
 
   /** Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks. */
   async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {
-    const node = await this.#parts.engine.observeNode();
+    const node = await this.#parts.engine.observeNode(pathsNamed(desired.volumeGroups));
     this.#parts.tellDisks({ node, known: this.#known ?? new Map() });
     return reportFor([...served, ...unmarked], desired, node);
   }

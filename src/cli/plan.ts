@@ -1,6 +1,6 @@
 import { failures } from '../base/failures.ts';
 import { showBytes } from '../base/show.ts';
-import { planDevices } from '../core/device/plan.ts';
+import { pathsNamed, planDevices } from '../core/device/plan.ts';
 import { deviceStatus } from '../core/device/status.ts';
 import { foreseeNode } from '../core/foresee.ts';
 import type { DesiredNode } from '../core/node.ts';
@@ -18,7 +18,7 @@ import { table } from './table.ts';
 
 /** What would be done to which device, what is left alone, and why. Nothing is changed. */
 export async function plan(context: Context, desired: DesiredNode): Promise<boolean> {
-  const node = await observeNode(context.host);
+  const node = await observeNode(context.host, pathsNamed(desired.volumeGroups));
   context.print(devicesText(desired, node));
   const { steps, blocks } = foreseeNode(desired, node);
   context.print('');

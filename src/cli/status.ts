@@ -2,6 +2,7 @@ import { parseQuantity, showQuantity } from '../api/quantity.ts';
 import type { Bytes } from '../base/bytes.ts';
 import { showBytes } from '../base/show.ts';
 import { capacityOf } from '../core/capacity.ts';
+import { pathsNamed } from '../core/device/plan.ts';
 import type { DesiredNode } from '../core/node.ts';
 import {
   findLv,
@@ -26,7 +27,7 @@ export async function status(
   desired: DesiredNode,
   format: Format,
 ): Promise<boolean> {
-  const node = await observeNode(context.host);
+  const node = await observeNode(context.host, pathsNamed(desired.volumeGroups));
   const value = hostStatus(desired, node);
   if (format === 'json' || format === 'yaml') {
     context.print(asDocument('HostStatus', value, format));

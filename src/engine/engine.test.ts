@@ -45,6 +45,7 @@ function nodeTask(name: string, vg = 'vg1'): NodeTask<string> {
     noun: 'volume-group',
     volume: vg,
     vg,
+    paths: [],
     plan: (node) => planVolume(desiredOf(name, vg), node),
     status: () => name,
   };

@@ -20,6 +20,8 @@ export type NodeTask<Status> = {
   readonly noun: string;
   readonly volume: string;
   readonly vg: string;
+  /** By which devices are called in what is wanted. */
+  readonly paths: readonly string[];
   plan(node: ObservedNode): Decision;
   status(node: ObservedNode): Status;
 };
@@ -103,9 +105,9 @@ export class Engine {
     return device === undefined || device.sizeBytes >= lv.sizeBytes ? undefined : device.sizeBytes;
   }
 
-  /** With every block device, which takes longer. */
-  observeNode(): Promise<ObservedNode> {
-    return observeNode(this.#tools.host);
+  /** With every block device, also by these names; it takes longer. */
+  observeNode(paths: readonly string[]): Promise<ObservedNode> {
+    return observeNode(this.#tools.host, paths);
   }
 
   /** Changes that wait, by volume group. */
@@ -166,7 +168,7 @@ export class Engine {
     for (let pass = 0; ; pass += 1) {
       assert(pass < limits.passesMax, 'a plan must come to rest');
       await this.#lane(task.vg).rescue();
-      const node = await observeNode(this.#tools.host, signal);
+      const node = await observeNode(this.#tools.host, task.paths, signal);
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
       if (decision.kind === 'rest') {

@@ -60,7 +60,7 @@ const labelRow = (path: string) => ({ pv_name: path, pv_uuid: '', vg_name: '', p
 
 async function devices(answers: Answers) {
   const { host, probed } = hostWith(answers);
-  const node = await observeNode(host);
+  const node = await observeNode(host, []);
   const [sda, sdb] = node.devices;
   assert.ok(sda !== undefined && sdb !== undefined);
   return { sda, sdb, probed, node };
@@ -127,10 +127,28 @@ for (const program of ['wipefs', 'blkid']) {
 
 test('a look that is cancelled ends, and is no look at half of the disks', async () => {
   const probe = () => Promise.reject(new OperationError('Cancelled', 'nobody waits'));
-  await assert.rejects(observeNode(hostWith({ probe }).host), { code: 'Cancelled' });
+  await assert.rejects(observeNode(hostWith({ probe }).host, []), { code: 'Cancelled' });
 });
 
 test('a bug in a probe stops us', async () => {
   const probe = () => Promise.reject(new TypeError('bug'));
-  await assert.rejects(observeNode(hostWith({ probe }).host), TypeError);
+  await assert.rejects(observeNode(hostWith({ probe }).host, []), TypeError);
+});
+
+test('a device is known by every name that it is asked for by', async () => {
+  const { host } = hostWith({});
+  const numbers = new Map([
+    ['/dev/fast', '8:16'],
+    ['/dev/other', '8:99'],
+  ]);
+  const inspect = async (path: string) => {
+    if (path === '/dev/dead') throw new OperationError('FileFailed', 'no answer');
+    return { ...(await host.inspect(path)), number: numbers.get(path) ?? '' };
+  };
+  const named = ['/dev/dead', '/dev/fast', '/dev/other', '/dev/none', '/etc/passwd'];
+  const { devices } = await observeNode({ ...host, inspect }, named);
+  assert.deepEqual(
+    devices.map(({ path, links }) => [path, ...links]),
+    [['/dev/sda'], ['/dev/sdb', '/dev/disk/by-id/b', '/dev/fast']],
+  );
 });

@@ -24,18 +24,29 @@ import {
 import { combine, parseBlkid, parseWipefs } from '../lvm/probe.ts';
 import { parseHost, parseLabels } from '../lvm/report.ts';
 import { asOperationError, read } from './execute.ts';
-import type { Host, Signal } from './ports.ts';
+import type { DeviceLink, Host, Signal } from './ports.ts';
 
 /** One lvm run that shows everything LVM knows of this host. */
 export async function observeHost(host: Host, signal?: Signal): Promise<ObservedHost> {
   return parseHost((await read(host, lookHost, signal)).stdout);
 }
 
-/** The same with the host's block devices: for choosing devices, which is rare. */
-export async function observeNode(host: Host, signal?: Signal): Promise<ObservedNode> {
+/**
+ * The same with the host's block devices: for choosing devices, which is rare. `named` are paths
+ * that somebody calls devices by: a link may be anywhere in /dev.
+ */
+export async function observeNode(
+  host: Host,
+  named: readonly string[],
+  signal?: Signal,
+): Promise<ObservedNode> {
   const lvm = await observeHost(host, signal);
   const found = parseBlockDevices((await read(host, lookBlockDevices, signal)).stdout);
-  const facts = await commonFacts(host, signal);
+  const common = await commonFacts(host, signal);
+  const pvs = [...lvm.vgs.flatMap((vg) => vg.pvs), ...lvm.orphanPvs, ...common.labels];
+  const names = [...named, ...pvs.map(({ device }) => device)];
+  const links = [...common.links, ...(await otherLinks(host, names, { found, common }))];
+  const facts = { ...common, links };
   const devices: ObservedDevice[] = [];
   for (const device of found) devices.push(await observeDevice(host, device, facts, signal));
   return { ...lvm, devices };
@@ -52,6 +63,37 @@ async function commonFacts(host: Host, signal?: Signal): Promise<DeviceFacts> {
     halfMade: new Set(),
     exclusive: new Map(),
   };
+}
+
+/** Names that neither lsblk nor udev's directory has, by the numbers of what they lead to. */
+async function otherLinks(
+  host: Host,
+  names: readonly string[],
+  known: { readonly found: readonly BlockDevice[]; readonly common: DeviceFacts },
+): Promise<DeviceFacts['links']> {
+  const { found, common } = known;
+  const told = new Set([
+    ...found.flatMap(({ path, kernelPath }) => [path, kernelPath]),
+    ...common.links.map(({ link }) => link),
+  ]);
+  const links: DeviceLink[] = [];
+  for (const link of new Set(names)) {
+    if (told.has(link) || !link.startsWith('/dev/')) continue;
+    const number = await numberAt(host, link);
+    const device = found.find((each) => each.number === number)?.path;
+    if (number !== '' && device !== undefined) links.push({ link, device });
+  }
+  return links;
+}
+
+/** What cannot be asked for is not there, and hides nothing else. */
+async function numberAt(host: Host, path: string): Promise<string> {
+  try {
+    return (await host.inspect(path)).number;
+  } catch (error) {
+    asOperationError(error);
+    return '';
+  }
 }
 
 /** Probing costs two programs, so a device that is ruled out anyway is not probed. */

@@ -1,6 +1,7 @@
 import type { DesiredClone } from '../core/clone/desired.ts';
 import { planClone } from '../core/clone/plan.ts';
 import { type CloneStatus, cloneStatus } from '../core/clone/status.ts';
+import { pathsNamed } from '../core/device/plan.ts';
 import type { DesiredNode } from '../core/node.ts';
 import type { ObservedNode } from '../core/observed.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
@@ -92,6 +93,7 @@ export function volumeGroupTask(desired: DesiredVg, node: DesiredNode): NodeTask
     noun: 'volume-group',
     volume: desired.name,
     vg: desired.name,
+    paths: pathsNamed([desired, ...others]),
     plan: (observed: ObservedNode) => planVolumeGroup(desired, observed, others),
     status: (observed: ObservedNode) => volumeGroupStatus(desired, observed, others),
   };

@@ -53,7 +53,7 @@ async function answerTo(ask: Ask): Promise<Told> {
     case 'look':
       return { kind: 'settled', value: (await engine.observe()).host };
     case 'observe':
-      return { kind: 'settled', value: await observeNode(host) };
+      return { kind: 'settled', value: await observeNode(host, []) };
     case 'recover':
       return { kind: 'settled', value: await engine.recover(['vg']) };
     case 'apply':

@@ -97,7 +97,7 @@ test('a group lives on without a pulled disk and wants it back unchanged', async
 });
 
 function observe(world: FakeWorld): Promise<ObservedNode> {
-  return world.clock.run(observeNode(world.host()));
+  return world.clock.run(observeNode(world.host(), []));
 }
 
 function deviceOf(node: ObservedNode, path: string): ObservedDevice {

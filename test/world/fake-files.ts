@@ -24,6 +24,10 @@ export function inspectPath(machine: Machine, given: string): PathFacts {
     const isLink = !path.startsWith('/dev/dm-');
     return { ...facts, kind: 'device', isLink, number: `254:${machine.minorOf(lv)}` };
   }
+  const disk = machine.device(path);
+  if (disk !== undefined) {
+    return { ...facts, kind: 'device', isLink: disk.path !== path, number: disk.number };
+  }
   return { ...facts, kind: table.paths.get(path) ?? 'absent' };
 }
 

@@ -64,6 +64,13 @@ export function namesOf(device: ObservedDevice): readonly string[] {
   return [device.path, ...device.links];
 }
 
+/** Every path that any of these groups calls a device by. */
+export function pathsNamed(groups: readonly Pick<DesiredVg, 'selector'>[]): readonly string[] {
+  return groups.flatMap(({ selector }) =>
+    selector.kind === 'any' ? [] : [...selector.required, ...selector.optional],
+  );
+}
+
 export function isNamed(device: ObservedDevice, selector: DeviceSelector): boolean {
   if (selector.kind === 'any') return false;
   const names = namesOf(device);

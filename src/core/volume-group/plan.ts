@@ -83,7 +83,7 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;
     return blocked('VolumeGroupForeign', message);
   }
-  const leaving = planRelease(desired, vg, node) ?? planReleasedLabel(desired, node);
+  const leaving = planRelease(desired, vg, { node, choice }) ?? planReleasedLabel(desired, node);
   // What cannot leave for lack of room may find it on a device that comes.
   if (leaving !== undefined && leaving.kind !== 'blocked') return leaving;
   if (!desired.takesNewDevices) return leaving ?? rest;
@@ -190,11 +190,20 @@ function partitionsWithContent(
   );
 }
 
-function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): Decision | undefined {
+type Looked = { readonly node: ObservedNode; readonly choice: Choice };
+
+function planRelease(desired: DesiredVg, vg: ObservedVg, looked: Looked): Decision | undefined {
+  const { node, choice } = looked;
   for (const pv of vg.pvs) {
     if (!desired.release.includes(pv.uuid)) continue;
     // The same device by another name: it is wanted after all.
     if (isWanted(desired.selector, pathsOfPv(pv, node))) continue;
+    const unseen = unseenNames(desired, choice);
+    if (unseen.length > 0) {
+      const message = `there is no ${showList(unseen)}: it may be another name of ${pv.device}, \
+which shall leave ${vg.name}`;
+      return blocked('DeviceNotFound', message);
+    }
     const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
@@ -203,6 +212,10 @@ function planRelease(desired: DesiredVg, vg: ObservedVg, node: ObservedNode): De
     return roomElsewhere(vg, pv) ?? next({ kind: 'evacuate-pv', ...target });
   }
   return undefined;
+}
+
+function unseenNames({ selector }: DesiredVg, { missing }: Choice): readonly string[] {
+  return selector.kind === 'any' ? [] : selector.required.filter((path) => missing.includes(path));
 }
 
 /** What has left is bare, as it was before it came. */
