@@ -134,10 +134,18 @@ export class VolumeGroups {
     if (unserved !== undefined) troubles.push(unserved);
     // What is still served cannot be taken away.
     const leaving = unserved === undefined ? wish.leaving : [];
-    for (const group of leaving) troubles.push(...(await this.#take(group, seen, signal)));
-    const told = withServing(await this.#told(wish), this.#parts.lvmd(), unserved);
+    const gone: LvmVolumeGroup[] = [];
+    for (const group of leaving) {
+      const stays = await this.#take(group, seen);
+      if (stays.length === 0) gone.push(group);
+      troubles.push(...stays);
+    }
+    const before = report?.spec?.nodeStatus ?? [];
+    const told = withServing(await this.#told(wish, before), this.#parts.lvmd(), unserved);
     await this.#noteWipes(wish, told, signal);
     if (report !== undefined) await this.#tell(report, told, signal);
+    // Whoever makes it anew must not find it told of.
+    for (const group of gone) await this.#marks.unmark(group, signal);
     const isSettled = troubles.length === 0 && told.every(({ status }) => status === 'Ready');
     for (const message of troubles) this.#parts.log({ level: 'warn', message });
     const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
@@ -268,7 +276,6 @@ export class VolumeGroups {
   async #take(
     group: LvmVolumeGroup,
     seen: Parameters<typeof leavingNode>[1],
-    signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { engine } = this.#parts;
     const { name } = group.metadata;
@@ -282,11 +289,10 @@ export class VolumeGroups {
       }
       await this.#learn(name, undefined);
       await this.#forgetLeaving(name);
+      return [];
     } catch (error) {
       return this.#stays(name, error);
     }
-    await this.#marks.unmark(group, signal);
-    return [];
   }
 
   /**
@@ -333,10 +339,13 @@ export class VolumeGroups {
   }
 
   /** Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks. */
-  async #told({ served, unmarked, desired }: NodeWish): Promise<readonly LvmVolumeGroupStatus[]> {
+  async #told(
+    { served, unmarked, desired }: NodeWish,
+    before: readonly LvmVolumeGroupStatus[],
+  ): Promise<readonly LvmVolumeGroupStatus[]> {
     const node = await this.#parts.engine.observeNode(pathsNamed(desired.volumeGroups));
     this.#parts.tellDisks({ node, known: this.#known ?? new Map() });
-    return reportFor([...served, ...unmarked], desired, node);
+    return reportFor([...served, ...unmarked], desired, node, before);
   }
 
   /** What was wiped once is never wiped again, whatever becomes of the disk. */

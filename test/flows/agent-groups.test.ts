@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
+import { collections } from '../kube/fake-api-rules.ts';
 import { plainDisks } from '../world/devices.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
@@ -233,4 +234,20 @@ test('with an administrator’s classes the file stays right, or as it is', asyn
   await taken.until('told', () => taken.told('vg1')?.status === 'Degraded');
   assert.match(taken.told('vg1')?.reason ?? '', /it would be wrong: .*vg1/);
   assert.equal(taken.lvmd, before);
+});
+
+test('a group that somebody before us told of is never made twice, however long it is away', async () => {
+  const scene = new GroupScene();
+  const told = { name: 'vg1', devices: ['/dev/away'], deviceDiscoveryPolicy: 'RuntimeDynamic' };
+  scene.put(collections.lvmNodeStatuses, {
+    metadata: { name: 'n1', namespace: 'quarry-system' },
+    spec: { nodeStatus: [told] },
+  });
+  scene.group('vg1', {}, { finalizers: [mark] });
+  scene.start();
+  await scene.until('told', () => scene.told('vg1')?.status === 'Failed');
+  await scene.settle(300_000);
+  assert.equal(scene.stage.world.vg('vg1'), undefined);
+  assert.match(scene.told('vg1')?.reason ?? '', /VolumeGroupLost/);
+  assert.deepEqual(scene.told('vg1')?.devices, ['/dev/away']);
 });

@@ -25,7 +25,7 @@ function report(spec: LvmVolumeGroupSpec, node: ObservedNode) {
     ...{ groups: [group], tolerations: [], known: new Map(), present: new Set<string>() },
     report: { metadata: { ...metadata, name: 'n1' } },
   });
-  return reportFor(served, desired, node)[0];
+  return reportFor(served, desired, node, [])[0];
 }
 
 const inGroup = sampleDevice({

@@ -21,19 +21,25 @@ import type { DesiredVg } from '../volume-group/desired.ts';
 import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
 import { volumeGroupStatus } from '../volume-group/status.ts';
 
-/** What a node tells of its volume groups, by what is seen on it, in one order. */
+/** What a node tells of its volume groups, by what is seen on it and was told before. */
 export function reportFor(
   groups: readonly LvmVolumeGroup[],
   desired: DesiredNode,
   node: ObservedNode,
+  before: readonly LvmVolumeGroupStatus[],
 ): readonly LvmVolumeGroupStatus[] {
-  return groups.map((group) => groupReport(group, desired, node));
+  return groups.map((group) => groupReport(group, desired, { node, before }));
 }
+
+type Seen = {
+  readonly node: ObservedNode;
+  readonly before: readonly LvmVolumeGroupStatus[];
+};
 
 function groupReport(
   group: LvmVolumeGroup,
   desired: DesiredNode,
-  node: ObservedNode,
+  { node, before }: Seen,
 ): LvmVolumeGroupStatus {
   const { name } = group.metadata;
   const policy = { name, deviceDiscoveryPolicy: policyOf(group) } as const;
@@ -51,6 +57,7 @@ function groupReport(
     .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
   const raid = vg === undefined ? undefined : raidReport(vg);
   const warnings = [...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
+  const members = vg?.pvs.map(({ device }) => device).toSorted() ?? lastTold(own, before);
   return {
     ...policy,
     status: state,
@@ -58,10 +65,18 @@ function groupReport(
     ...(status.sizeBytes === undefined ? {} : { size: showQuantity(status.sizeBytes) }),
     ...(status.freeBytes === undefined ? {} : { free: showQuantity(status.freeBytes) }),
     ...(warnings.length === 0 ? {} : { warnings }),
-    ...(vg === undefined ? {} : { devices: vg.pvs.map(({ device }) => device).toSorted() }),
+    ...(members === undefined ? {} : { devices: members }),
     ...(excluded.length === 0 ? {} : { excluded }),
     ...(raid === undefined ? {} : { raidStatus: raid }),
   };
+}
+
+/** Of a group that is away: by them it is known that there was one, and that no other is made. */
+function lastTold(
+  { name, uuid }: DesiredVg,
+  before: readonly LvmVolumeGroupStatus[],
+): readonly string[] | undefined {
+  return uuid === undefined ? undefined : before.find((one) => one.name === name)?.devices;
 }
 
 function policyOf({ spec = {} }: LvmVolumeGroup): LvmVolumeGroupStatus['deviceDiscoveryPolicy'] {
