@@ -29,8 +29,9 @@ import { CapacityReport } from './capacity-report.ts';
 import type { Ledger } from './ledger.ts';
 import type { Log } from './log.ts';
 import { LogicalVolumes } from './logical-volumes.ts';
+import type { NodeFiles } from './node-files.ts';
 import { NodeReport } from './node-report.ts';
-import { type NodeFiles, VolumeGroups } from './volume-groups.ts';
+import { VolumeGroups } from './volume-groups.ts';
 
 export type ClusterWorkParts = {
   readonly client: KubeClient;

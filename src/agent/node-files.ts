@@ -2,7 +2,22 @@ import { readFile, realpath } from 'node:fs/promises';
 import { OperationError } from '../base/failures.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
-import type { NodeFiles } from './volume-groups.ts';
+
+/** What is kept on the node's own disk. */
+export type NodeFiles = {
+  /** Undefined where there is none. */
+  readLvmd(): Promise<string | undefined>;
+  /**
+   * Instead of what stood there when it was read; refused when that is another text by now. What
+   * it says is in force when this is done, if it can be.
+   */
+  writeLvmd(text: string, before: string | undefined): Promise<void>;
+  readKnown(): Promise<ReadonlyMap<string, string>>;
+  writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
+  /** Groups that are being removed. */
+  readLeaving(): Promise<ReadonlyMap<string, string>>;
+  writeLeaving(leaving: ReadonlyMap<string, string>): Promise<void>;
+};
 
 type Places = {
   readonly lvmdFile: string;

@@ -1,7 +1,4 @@
 import { isUnmanaged } from '../api/lvm-cluster/check.ts';
-import { lvmdTextFor } from '../api/lvm-cluster/lvmd-text.ts';
-import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
-import { showFinding } from '../api/lvmd-file/findings.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
@@ -14,42 +11,26 @@ import { OperationError } from '../base/failures.ts';
 import { pathsNamed } from '../core/device/plan.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
-import { reportFor } from '../core/lvm-cluster/node-report.ts';
-import { leavingNode, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
+import { poolReason, reportFor, stayReport, withTrouble } from '../core/lvm-cluster/node-report.ts';
+import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
-import { permitFor } from '../core/permit.ts';
-import { isBlocked } from '../core/usable-vg.ts';
-import type { DesiredVg } from '../core/volume-group/desired.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { Informer } from '../kube/informer.ts';
-import { lvmNodeStatusKind } from '../kube/lvms-kinds.ts';
-import { pointer } from '../kube/patch.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import { GroupMarks } from './group-marks.ts';
+import { GroupMemory } from './group-memory.ts';
+import { GroupRemoval } from './group-removal.ts';
+import { GroupReports } from './group-reports.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
-
-/** What is kept on the node's own disk. */
-export type NodeFiles = {
-  /** Undefined where there is none. */
-  readLvmd(): Promise<string | undefined>;
-  /**
-   * Instead of what stood there when it was read; refused when that is another text by now. What
-   * it says is in force when this is done, if it can be.
-   */
-  writeLvmd(text: string, before: string | undefined): Promise<void>;
-  readKnown(): Promise<ReadonlyMap<string, string>>;
-  writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
-  /** Groups that are being removed. */
-  readLeaving(): Promise<ReadonlyMap<string, string>>;
-  writeLeaving(leaving: ReadonlyMap<string, string>): Promise<void>;
-};
+import type { NodeFiles } from './node-files.ts';
+import { serveClasses } from './served-classes.ts';
 
 export type VolumeGroupsParts = {
   readonly client: KubeClient;
@@ -70,6 +51,9 @@ export type VolumeGroupsParts = {
 
 const key = 'groups';
 
+/** What went wrong in a round, by the name of the group; '' for what is of no group. */
+type Troubles = Map<string, string>;
+
 /**
  * Volume groups of this node as an LVMCluster asks for them: made, grown, told of, and taken away
  * again. Which classes are served follows from lvmd.yaml, which is written here and read as ever.
@@ -78,11 +62,18 @@ export class VolumeGroups {
   readonly #parts: VolumeGroupsParts;
   readonly #queue: WorkQueue;
   readonly #marks: GroupMarks;
-  #known: ReadonlyMap<string, string> | undefined;
+  readonly #memory: GroupMemory;
+  readonly #removal: GroupRemoval;
+  readonly #reports: GroupReports;
+  /** The troubles that were logged last: each is logged once. */
+  #logged = new Set<string>();
 
   constructor(parts: VolumeGroupsParts) {
     this.#parts = parts;
     this.#marks = new GroupMarks(parts);
+    this.#memory = new GroupMemory(parts.files);
+    this.#removal = new GroupRemoval({ engine: parts.engine, memory: this.#memory });
+    this.#reports = new GroupReports(parts);
     this.#queue = new WorkQueue({
       ...{ clock: parts.clock, chance: parts.chance, workers: 1 },
       ...{ firstWaitMs: agentLimits.retryFirstMs, longestWaitMs: agentLimits.retryLongestMs },
@@ -111,116 +102,120 @@ export class VolumeGroups {
   }
 
   async #round(signal: AbortSignal): Promise<Again> {
-    const { nodes, clusters, groups, reports, node: name, files } = this.#parts;
+    const { nodes, clusters, groups, reports, node: name } = this.#parts;
     if (![nodes, clusters, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
     const node = nodes.get({ name });
     if (node === undefined) return undefined;
-    const report = [...reports.values()].find(({ metadata }) => metadata.name === name);
+    try {
+      return await this.#work(node, signal);
+    } catch (error) {
+      if (error instanceof OperationError) await this.#tellBlind(error, signal);
+      throw error;
+    }
+  }
+
+  async #work(node: Node, signal: AbortSignal): Promise<Again> {
+    const { clusters, groups } = this.#parts;
     const [cluster] = [...clusters.values()].toSorted(byAge);
     if (cluster !== undefined && isUnmanaged(cluster) && groups.size === 0) {
-      return this.#tellOfLvmd(report, signal);
+      return this.#tellOfLvmd(signal);
     }
-    // An administrator may have given a group up.
-    this.#known = await files.readKnown();
+    const known = await this.#memory.read();
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const tolerations = cluster?.spec?.tolerations ?? [];
-    const seen = { node, report, known: this.#known, present };
+    const seen = { node, report: this.#reports.object, known, present };
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
-    const troubles = await this.#settleNotes(wished(), signal);
+    const troubles: Troubles = new Map();
+    await this.#settleNotes(wished(), troubles, signal);
     const wish = wished();
-    troubles.push(...(await this.#markAll(wish, signal)));
-    troubles.push(...(await this.#make(wish)));
+    await this.#markAll(wish, troubles, signal);
+    await this.#make(wish, troubles);
     const unserved = await this.#serve(wish);
-    if (unserved !== undefined) troubles.push(unserved);
-    // What is still served cannot be taken away.
-    const leaving = unserved === undefined ? wish.leaving : [];
     const gone: LvmVolumeGroup[] = [];
-    for (const group of leaving) {
-      const stays = await this.#take(group, seen);
-      if (stays.length === 0) gone.push(group);
-      troubles.push(...stays);
+    for (const group of wish.leaving) {
+      // What is still served cannot be taken away.
+      const why = unserved ?? (await this.#take(group, seen));
+      if (why === undefined) gone.push(group);
+      else troubles.set(group.metadata.name, why);
     }
-    const before = report?.spec?.nodeStatus ?? [];
-    const told = withServing(await this.#told(wish, before), this.#parts.lvmd(), unserved);
+    const told = await this.#told(wish, { troubles, unserved });
     await this.#noteWipes(wish, told, signal);
-    if (report !== undefined) await this.#tell(report, told, signal);
+    await this.#reports.tell(told, signal);
     // Whoever makes it anew must not find it told of.
     for (const group of gone) await this.#marks.unmark(group, signal);
-    const isSettled = troubles.length === 0 && told.every(({ status }) => status === 'Ready');
-    for (const message of troubles) this.#parts.log({ level: 'warn', message });
+    this.#logOnce(unserved === undefined ? troubles : troubles.set('lvmd.yaml', unserved));
+    const isSettled = troubles.size === 0 && told.every(({ status }) => status === 'Ready');
     const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
     if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
     return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
   }
 
   /** The file and its groups are the administrator's: nothing is made and nothing written. */
-  async #tellOfLvmd(
-    report: LvmVolumeGroupNodeStatus | undefined,
-    signal: AbortSignal,
-  ): Promise<undefined> {
-    const told = externalReport(this.#parts.lvmd(), await this.#host());
-    if (report !== undefined) await this.#tell(report, told, signal);
+  async #tellOfLvmd(signal: AbortSignal): Promise<undefined> {
+    await this.#reports.tell(externalReport(this.#parts.lvmd(), await this.#host()), signal);
     return undefined;
   }
 
-  async #markAll({ unmarked }: NodeWish, signal: AbortSignal): Promise<string[]> {
-    const troubles: string[] = [];
-    for (const group of unmarked) {
+  #logOnce(troubles: Troubles): void {
+    const messages = [...troubles].map(([name, why]) => (name === '' ? why : `${name}: ${why}`));
+    for (const message of messages) {
+      if (!this.#logged.has(message)) this.#parts.log({ level: 'warn', message });
+    }
+    this.#logged = new Set(messages);
+  }
+
+  async #markAll(wish: NodeWish, troubles: Troubles, signal: AbortSignal): Promise<void> {
+    for (const group of wish.unmarked) {
       try {
         await this.#marks.mark(group, signal);
       } catch (error) {
         // One that cannot be marked keeps no other from being made.
         if (!(error instanceof KubeError)) throw error;
-        troubles.push(`LVMVolumeGroup ${group.metadata.name}: ${error.message}`);
+        troubles.set('', `LVMVolumeGroup ${group.metadata.name}: ${error.message}`);
       }
     }
-    return troubles;
   }
 
   /** Which PVs shall leave is written down before any of them does. */
-  async #settleNotes({ served, desired }: NodeWish, signal: AbortSignal): Promise<string[]> {
+  async #settleNotes(wish: NodeWish, troubles: Troubles, signal: AbortSignal): Promise<void> {
     const { engine, node: name } = this.#parts;
+    const { served, desired } = wish;
     const noted = served.filter((group) => noteText(releaseNote(group, name)) !== undefined);
-    const [first] = noted;
-    if (first === undefined) return [];
+    if (noted.length === 0) return;
     try {
       const left = noted.flatMap((group) => Object.keys(releaseNote(group, name)));
-      const paths = [...pathsNamed(desired.volumeGroups), ...left];
-      const node = await engine.observeNode(paths);
+      const node = await engine.observeNode([...pathsNamed(desired.volumeGroups), ...left]);
       for (const group of noted) {
         const vg = desired.volumeGroups.find((each) => each.name === group.metadata.name);
         const before = releaseNote(group, name);
         const after = vg === undefined ? before : noteAfterLook(before, vg, node);
         if (!isSameJson(before, after)) await this.#marks.noteRelease(group, after, signal);
       }
-      return [];
     } catch (error) {
-      if (error instanceof KubeError) return [error.message];
-      return [troubleOf('devices that shall leave', error)];
+      troubles.set('', `devices that shall leave: ${whyOf(error)}`);
     }
   }
 
-  async #make({ desired }: NodeWish): Promise<string[]> {
+  async #make({ desired }: NodeWish, troubles: Troubles): Promise<void> {
     const { engine } = this.#parts;
-    const troubles: string[] = [];
     for (const vg of desired.volumeGroups) {
       try {
         const { uuid } = settled(await engine.submitNode(volumeGroupTask(vg, desired)));
-        if (uuid !== undefined) await this.#learn(vg.name, uuid);
-        await this.#forgetLeaving(vg.name);
+        if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);
+        await this.#memory.forgetLeaving(vg.name);
       } catch (error) {
-        troubles.push(troubleOf(`volume group ${vg.name}`, error));
+        troubles.set(vg.name, whyOf(error));
       }
     }
     for (const pool of desired.thinPools) {
-      if (this.#known?.has(pool.vg) !== true) continue;
+      if (!this.#memory.known.has(pool.vg)) continue;
       try {
         settled(await engine.submit(thinPoolTask(pool)));
       } catch (error) {
-        troubles.push(troubleOf(`thin pool ${pool.vg}/${pool.name}`, error));
+        const why = poolReason(`${pool.vg}/${pool.name}`, whyOf(error));
+        troubles.set(pool.vg, troubles.get(pool.vg) ?? why);
       }
     }
-    return troubles;
   }
 
   async #host() {
@@ -228,124 +223,57 @@ export class VolumeGroups {
     return (model.newest ?? (await model.refresh())).host;
   }
 
-  /** On disk before anybody hears of the group. */
-  async #learn(name: string, uuid: string | undefined): Promise<void> {
-    const known = new Map(this.#known);
-    if (known.get(name) === uuid) return;
-    if (uuid === undefined) known.delete(name);
-    else known.set(name, uuid);
-    await this.#parts.files.writeKnown(known);
-    this.#known = known;
-  }
-
   /** Classes whose groups were made here once; what is away today is still theirs. */
   async #serve({ served, leaving }: NodeWish): Promise<string | undefined> {
     const { files, log } = this.#parts;
-    const known = this.#known ?? new Map<string, string>();
     const groups = served
-      .filter(({ metadata }) => known.has(metadata.name))
+      .filter(({ metadata }) => this.#memory.known.has(metadata.name))
       .map(({ metadata, spec = {} }) => ({ name: metadata.name, spec }));
     // What is not asked for today may be tomorrow, and an administrator's words stand with it.
     const owned = leaving.map(({ metadata }) => metadata.name);
     try {
-      const before = await files.readLvmd();
-      const after = lvmdTextFor(before, groups, owned);
-      if (after.kind === 'unreadable') {
-        return `lvmd.yaml is left as it is, because it cannot be read: ${after.message}`;
-      }
-      const { text } = after;
-      if (text === undefined || text === before) return undefined;
-      const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text, mayBeEmpty: true });
-      if (decoded.kind === 'problems') {
-        const why = decoded.problems.map(showFinding).join('; ');
-        return `lvmd.yaml is left as it is, because with these classes it would be wrong: ${why}`;
-      }
-      await files.writeLvmd(text, before);
-      log({
-        level: 'info',
-        message: 'lvmd.yaml was written',
-        classes: groups.map((one) => one.name),
-      });
-      return undefined;
+      return await serveClasses(files, { groups, owned }, log);
     } catch (error) {
-      return troubleOf('lvmd.yaml', error);
+      return `lvmd.yaml: ${whyOf(error)}`;
     }
   }
 
-  /** Nobody is given anything from it any more. It goes when it is empty, and only then. */
   async #take(
     group: LvmVolumeGroup,
-    seen: Parameters<typeof leavingNode>[1],
-  ): Promise<readonly string[]> {
-    const { engine } = this.#parts;
-    const { name } = group.metadata;
-    const { volumeGroups, thinPools } = leavingNode(group, seen);
+    seen: Parameters<GroupRemoval['take']>[1],
+  ): Promise<string | undefined> {
     try {
-      for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
-      for (const vg of volumeGroups) {
-        const all = { volumeGroups, thinPools, deviceClasses: [] };
-        await this.#noteLeaving(vg);
-        settled(await engine.submitNode(volumeGroupTask(vg, all)));
-      }
-      await this.#learn(name, undefined);
-      await this.#forgetLeaving(name);
-      return [];
+      await this.#removal.take(group, seen);
+      return undefined;
     } catch (error) {
-      return this.#stays(name, error);
+      return whyOf(error);
     }
-  }
-
-  /**
-   * One that is not to be seen was removed by us, or its disks are away: only a note that came
-   * before its removal tells them apart. It is there only while the removal is under way.
-   */
-  async #noteLeaving({ name, ownerTag }: DesiredVg): Promise<void> {
-    const { files } = this.#parts;
-    const uuid = this.#known?.get(name);
-    const noted = await files.readLeaving();
-    if (uuid === undefined || noted.get(name) === uuid) return;
-    const vg = await this.#seen(uuid);
-    if (vg === undefined) {
-      throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
-    }
-    if (vg.name !== name) {
-      const message = `${name} (${uuid}) was renamed to ${vg.name}: give it its name back`;
-      throw new OperationError('VolumeGroupRenamed', message);
-    }
-    const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
-    if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
-    await files.writeLeaving(new Map([...noted, [name, uuid]]));
-  }
-
-  async #forgetLeaving(name: string): Promise<void> {
-    const { files } = this.#parts;
-    const noted = new Map(await files.readLeaving());
-    if (noted.delete(name)) await files.writeLeaving(noted);
-  }
-
-  async #stays(name: string, error: unknown): Promise<readonly string[]> {
-    const trouble = troubleOf(`volume group ${name} stays`, error);
-    try {
-      const isHere = (await this.#seen(this.#known?.get(name))) !== undefined;
-      if (isHere) await this.#forgetLeaving(name);
-      return [trouble];
-    } catch (second) {
-      return [trouble, troubleOf(`volume group ${name}`, second)];
-    }
-  }
-
-  async #seen(uuid: string | undefined) {
-    return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.uuid === uuid);
   }
 
   /** Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks. */
   async #told(
-    { served, unmarked, desired }: NodeWish,
-    before: readonly LvmVolumeGroupStatus[],
+    { served, unmarked, leaving, desired }: NodeWish,
+    { troubles, unserved }: { readonly troubles: Troubles; readonly unserved: string | undefined },
   ): Promise<readonly LvmVolumeGroupStatus[]> {
+    const all = [...served, ...unmarked];
     const node = await this.#parts.engine.observeNode(pathsNamed(desired.volumeGroups));
-    this.#parts.tellDisks({ node, known: this.#known ?? new Map() });
-    return reportFor([...served, ...unmarked], desired, node, before);
+    this.#parts.tellDisks({ node, known: this.#memory.known });
+    const made = reportFor(all, desired, node, this.#reports.told).map((one) =>
+      withTrouble(one, troubles.get(one.name ?? '')),
+    );
+    const staying = leaving.flatMap((group) => {
+      const why = troubles.get(group.metadata.name);
+      return why === undefined ? [] : [stayReport(group, node, why)];
+    });
+    return [...withServing(made, this.#parts.lvmd(), unserved), ...staying];
+  }
+
+  /** Nothing can be seen of this node: what was told is not known to be so any more. */
+  async #tellBlind(error: OperationError, signal: AbortSignal): Promise<void> {
+    const told = this.#reports.told.map((one) =>
+      withTrouble({ ...one, status: 'Progressing' }, whyOf(error)),
+    );
+    await this.#reports.tell(told, signal);
   }
 
   /** What was wiped once is never wiped again, whatever becomes of the disk. */
@@ -364,21 +292,6 @@ export class VolumeGroups {
       await this.#marks.noteWipe(group, signal);
     }
   }
-
-  async #tell(
-    report: LvmVolumeGroupNodeStatus,
-    nodeStatus: readonly LvmVolumeGroupStatus[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (isSameJson(report.spec?.nodeStatus ?? [], nodeStatus)) return;
-    const { client, reports } = this.#parts;
-    const operations = [
-      { op: 'test', path: pointer('metadata', 'uid'), value: report.metadata.uid },
-      { op: 'add', path: pointer('spec'), value: { nodeStatus } },
-    ] as const;
-    const patch = { type: 'json', operations } as const;
-    reports.putOwn(await client.patch(lvmNodeStatusKind, report.metadata, patch, { signal }));
-  }
 }
 
 /** A group is Ready when volumes can be made in it, and not before. */
@@ -396,7 +309,8 @@ function withServing(
   });
 }
 
-function troubleOf(what: string, error: unknown): string {
+function whyOf(error: unknown): string {
+  if (error instanceof KubeError) return error.message;
   if (!(error instanceof OperationError)) throw error;
-  return `${what}: ${error.code}: ${error.message}`;
+  return `${error.code}: ${error.message}`;
 }

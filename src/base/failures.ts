@@ -205,6 +205,12 @@ export const failures = {
     'administrator',
     'Check the path and the cabling.',
   ),
+  DeviceStays: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Make room on the other devices of its group, or put its path back.',
+  ),
   DeviceBusy: row(
     'FAILED_PRECONDITION',
     'after-change',

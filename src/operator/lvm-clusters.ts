@@ -2,21 +2,15 @@ import type { LvmCluster, LvmClusterStatus } from '../api/objects/lvm-cluster.ts
 import { isSameJson } from '../api/same.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
 import { byAge, storageClassName } from '../core/lvm-cluster/objects.ts';
-import {
-  type ClusterPlan,
-  type ClusterView,
-  type Deed,
-  isWanted,
-  planCluster,
-} from '../core/lvm-cluster/plan.ts';
+import { type ClusterView, type Deed, isWanted, planCluster } from '../core/lvm-cluster/plan.ts';
 import { clusterStatus } from '../core/lvm-cluster/status.ts';
 import { KubeError } from '../kube/errors.ts';
-import { apiVersionOf } from '../kube/kind.ts';
 import { logicalVolumeKind } from '../kube/kinds.ts';
 import { lvmClusterKind } from '../kube/lvms-kinds.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { carryOut } from './lvm-clusters-deeds.ts';
+import { ClusterEvents } from './lvm-clusters-events.ts';
 import type { LvmsKinds, SnapshotClasses } from './lvm-clusters-kinds.ts';
 
 type Parts = {
@@ -36,12 +30,12 @@ const waitMs = 10_000;
  */
 export class LvmClusters implements Duty {
   readonly #parts: Parts;
-  /** What was told last, by reason: events come once for each change. */
-  readonly #told = new Map<string, string>();
+  readonly #events: ClusterEvents;
   #isWaiting = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#events = new ClusterEvents(parts.cluster.recorder);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -103,7 +97,7 @@ export class LvmClusters implements Duty {
     const view = this.#view(cluster);
     const plan = planCluster(view);
     this.#isWaiting = plan.waits.length > 0 || cluster.metadata.deletionTimestamp !== undefined;
-    this.#tell(cluster, plan);
+    this.#events.ofPlan(cluster, plan);
     const troubles = [...plan.troubles];
     let isLate = false;
     for (const deed of plan.deeds) {
@@ -121,7 +115,8 @@ export class LvmClusters implements Duty {
       }
     }
     const isBegun = !plan.deeds.some(({ kind }) => kind === 'mark-cluster');
-    await this.#writeStatus(cluster, isBegun ? [...troubles, ...plan.waits] : undefined, signal);
+    const all = isBegun ? [...troubles, ...plan.waits] : undefined;
+    this.#events.ofGroups(await this.#writeStatus(cluster, all, signal), view);
     if (troubles.length > plan.troubles.length)
       throw new KubeError('Conflict', troubles.join('; '));
     return this.#isWaiting || isLate ? { afterMs: waitMs } : undefined;
@@ -165,7 +160,7 @@ export class LvmClusters implements Duty {
     cluster: LvmCluster,
     troubles: readonly string[] | undefined,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<LvmClusterStatus> {
     const { cluster: means, kinds } = this.#parts;
     const { stores, names, wall } = means;
     const status = clusterStatus({
@@ -176,6 +171,7 @@ export class LvmClusters implements Duty {
       nowText: new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
     });
     await this.#put(cluster, status, signal);
+    return status;
   }
 
   async #put(cluster: LvmCluster, status: LvmClusterStatus, signal: AbortSignal): Promise<void> {
@@ -205,29 +201,6 @@ export class LvmClusters implements Duty {
     const text = `${first?.metadata.name} is there already, and there can be one LVMCluster only: \
 delete this one`;
     await this.#writeStatus(cluster, [text], signal);
-  }
-
-  #tell(cluster: LvmCluster, { waits, troubles }: ClusterPlan): void {
-    const isGoing = cluster.metadata.deletionTimestamp !== undefined;
-    const pending = isGoing || waits.length > 0 ? waits.join('; ') : '';
-    this.#event(cluster, 'DeletionPending', pending);
-    this.#event(cluster, 'ResourceReconciliationIncomplete', troubles.join('; '));
-  }
-
-  #event(cluster: LvmCluster, reason: string, message: string): void {
-    const { name, namespace = '', uid } = cluster.metadata;
-    const id = `${uid} ${reason}`;
-    if ((this.#told.get(id) ?? '') === message) return;
-    this.#told.set(id, message);
-    if (message === '') return;
-    const about = {
-      apiVersion: apiVersionOf(lvmClusterKind),
-      kind: 'LVMCluster',
-      name,
-      namespace,
-      uid,
-    };
-    this.#parts.cluster.recorder.event(about, { type: 'Warning', reason, message });
   }
 }
 

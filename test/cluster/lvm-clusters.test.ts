@@ -187,6 +187,36 @@ test('it is Ready when kubelet has heard of the driver on every node, and not be
   world.stop();
 });
 
+test('what is wrong with a group is an event once, wherever somebody looks for it', async () => {
+  const world = await settled();
+  const tell = async (status: string, reason?: string) => {
+    const nodeStatus = ['vg1', 'vg2'].map((name) => ({
+      ...{ name, status: 'Ready', deviceDiscoveryPolicy: 'Preconfigured' },
+      ...(name === 'vg1' ? { status, reason } : {}),
+    }));
+    await world.edit(lvmNodeStatuses, 'n1', { spec: { nodeStatus } }, namespace);
+    await world.pass(5_000);
+  };
+  const heard = () => world.events.splice(0).map(({ about, reason }) => `${reason} ${about}`);
+  await tell('Failed', 'DeviceNotFound: /dev/a: there is no such device');
+  const missing = ['LVMVolumeGroupNodeStatus/n1', 'LVMVolumeGroup/vg1', 'LVMCluster/mine'].map(
+    (about) => `DevicePathCheckFailed ${about}`,
+  );
+  assert.deepEqual(heard(), missing);
+  await world.edit(lvmClusters, 'mine', { metadata: { labels: { a: 'b' } } }, namespace);
+  await world.pass(5_000);
+  world.stop();
+  world.start();
+  await world.pass(5_000);
+  assert.deepEqual(heard(), [], 'neither a look nor a new life is a change');
+  await tell('Degraded', 'NoUsableDevices: none');
+  assert.equal(heard().length, 3);
+  await tell('Ready');
+  await tell('Failed', 'DeviceNotFound: /dev/a: there is no such device');
+  assert.deepEqual(heard(), missing, 'again, because it was well in between');
+  world.stop();
+});
+
 test('of two LVMClusters the older one counts, and the other is told so', async () => {
   const world = await settled();
   world.put(lvmClusters, {

@@ -12,7 +12,7 @@ import {
   persistentVolumeKind,
   storageClassKind,
 } from '../../src/kube/kinds.ts';
-import type { EventText } from '../../src/kube/recorder.ts';
+import type { EventSubject, EventText } from '../../src/kube/recorder.ts';
 import type { Call } from '../../src/kube/transport.ts';
 import type { Cluster, LogLine } from '../../src/operator/duty.ts';
 import { runKinds } from '../../src/operator/kind-watch.ts';
@@ -33,7 +33,7 @@ export class LvmWorld {
   readonly chance = new Chance(7);
   readonly clock = new FakeClock(this.chance);
   readonly api = new FakeApi({ nowMs: () => this.clock.nowMs() });
-  readonly events: EventText[] = [];
+  readonly events: (EventText & { readonly about: string })[] = [];
   /** Somebody is faster than the operator: told of each of its requests before it arrives. */
   meanwhile: (call: Call) => void = () => undefined;
   life = new Life();
@@ -86,8 +86,8 @@ export class LvmWorld {
       ...{ client, clock, chance, stores, wall: () => clock.nowMs() },
       names: { domain: 'topolvm.io', driver: 'topolvm.io' },
       recorder: {
-        event: (_about: unknown, what: EventText) => {
-          if (!life.isDead) this.events.push(what);
+        event: ({ kind, name }: EventSubject, what: EventText) => {
+          if (!life.isDead) this.events.push({ ...what, about: `${kind}/${name}` });
         },
       },
       log: (_line: LogLine) => undefined,

@@ -62,7 +62,7 @@ test('nothing leaves while a name that must be there is not: it may be the same 
   const annotations = { 'release.devices.quarry.io/n1': '{"/dev/sdb":""}' };
   at.change('vg1', { metadata: { annotations }, spec: named('/dev/sda', '/dev/fast') });
   await at.until('told', () => at.told('vg1')?.status === 'Degraded');
-  assert.match(at.told('vg1')?.reason ?? '', /DeviceNotFound: .*\/dev\/fast/);
+  assert.match(at.told('vg1')?.reason ?? '', /DeviceStays: .*\/dev\/fast/);
   await at.settle(60_000);
   assert.equal(at.stage.world.vg('vg1')?.pvs.length, 2);
   disk.links = ['/dev/fast'];

@@ -86,6 +86,7 @@ test('a class that goes takes its group along when it is empty, and waits while 
   assert.equal(scene.lvmd, 'device-classes: []\n', 'nothing new is made in it');
   assert.notEqual(scene.stage.world.lv('vg1', 'data'), undefined);
   assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
+  assert.match(scene.told('vg1')?.reason ?? '', /^VolumeInUse: .*data/);
   scene.stage.world.admin.run('lvm', 'lvremove', '--yes', 'vg1/data');
   await scene.until(
     'gone',
@@ -108,7 +109,7 @@ test('a group whose disks are away is not forgotten with its class, unless it is
   await scene.settle(60_000);
   assert.deepEqual([...scene.known.keys()], ['vg1']);
   assert.deepEqual(scene.object('vg1')?.metadata.finalizers, [mark]);
-  assert.match(scene.log.map(({ message }) => message).join('\n'), /vg1 stays: VolumeGroupLost/);
+  assert.match(scene.told('vg1')?.reason ?? '', /^VolumeGroupLost: /);
   scene.known = new Map();
   await scene.until(
     'given up',
@@ -127,7 +128,7 @@ test('a group that was renamed is not forgotten with its class', async () => {
   scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
   await scene.settle(60_000);
   assert.deepEqual([...scene.known.keys()], ['vg1']);
-  assert.match(scene.log.map(({ message }) => message).join('\n'), /vg1 stays: VolumeGroupRenamed/);
+  assert.match(scene.told('vg1')?.reason ?? '', /^VolumeGroupRenamed: /);
 });
 
 test('a group that is served is not leaving, whatever was noted once', async () => {
@@ -250,4 +251,40 @@ test('a group that somebody before us told of is never made twice, however long 
   assert.equal(scene.stage.world.vg('vg1'), undefined);
   assert.match(scene.told('vg1')?.reason ?? '', /VolumeGroupLost/);
   assert.deepEqual(scene.told('vg1')?.devices, ['/dev/away']);
+});
+
+test('why a class waits for its group stands in the report, and goes with it', async () => {
+  const scene = new GroupScene();
+  const { faults } = scene.stage.world;
+  const stderr = 'Device /dev/sdb is excluded by a filter.';
+  faults.always('vgcreate', { kind: 'fail', exitCode: 5, stderr });
+  scene.group('vg1', { ...two, thinPoolConfig });
+  scene.start();
+  await scene.until('told', () => scene.told('vg1')?.status === 'Failed');
+  assert.match(scene.told('vg1')?.reason ?? '', /^CommandFailed: .*excluded by a filter/s);
+  faults.stop();
+  faults.always('lvcreate', { kind: 'fail', exitCode: 5, stderr: 'no such luck' });
+  await scene.until('the pool is told', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /^thin pool vg1\/pool: CommandFailed: .*luck/s);
+  const lines = scene.log.filter(({ message }) => message.includes('luck')).length;
+  await scene.settle(90_000);
+  const later = scene.log.filter(({ message }) => message.includes('luck')).length;
+  assert.equal(later, lines, 'and in the log once');
+  faults.stop();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.equal(scene.told('vg1')?.reason, undefined);
+});
+
+test('a node that cannot be looked at is told so', async () => {
+  const scene = new GroupScene();
+  scene.group('vg1', two);
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  scene.stage.world.faults.always('lvm', { kind: 'absent' });
+  scene.change('vg1', { metadata: { labels: { a: 'b' } } });
+  await scene.until('told', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /^CommandNotFound: /);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+  scene.stage.world.faults.stop();
+  await scene.until('ready', () => scene.isReady('vg1'));
 });

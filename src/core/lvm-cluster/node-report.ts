@@ -16,6 +16,7 @@ import {
   type ObservedVg,
 } from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
+import type { DesiredThinPool } from '../thin-pool/desired.ts';
 import { thinPoolStatus } from '../thin-pool/status.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
@@ -48,9 +49,9 @@ function groupReport(
   const others = desired.volumeGroups.filter((vg) => vg !== own);
   const status = volumeGroupStatus(own, node, others);
   const pool = desired.thinPools.find(({ vg }) => vg === name);
-  const ofPool = pool === undefined ? undefined : thinPoolStatus(pool, node);
-  const { state, reason } = worse(status, ofPool);
   const vg = findVg(node, name);
+  // A pool without a group waits for it.
+  const { state, reason } = worse(status, vg && pool && poolStanding(pool, node));
   const devices = deviceStatus(planDevices(own, node, others));
   const excluded = devices
     .filter((device) => device.state === 'left-alone')
@@ -82,6 +83,44 @@ function lastTold(
 function policyOf({ spec = {} }: LvmVolumeGroup): LvmVolumeGroupStatus['deviceDiscoveryPolicy'] {
   if (!isGreedy(spec)) return 'Preconfigured';
   return spec.deviceDiscoveryPolicy === 'Static' ? 'RuntimeStatic' : 'RuntimeDynamic';
+}
+
+/** What stands between a group and its next step, when that has failed. */
+export function withTrouble(
+  one: LvmVolumeGroupStatus,
+  why: string | undefined,
+): LvmVolumeGroupStatus {
+  if (one.status !== 'Progressing' || why === undefined) return one;
+  return { ...one, status: one.devices === undefined ? 'Failed' : 'Degraded', reason: why };
+}
+
+/** Of a group that shall go and cannot yet. */
+export function stayReport(
+  group: LvmVolumeGroup,
+  node: ObservedNode,
+  reason: string,
+): LvmVolumeGroupStatus {
+  const { name } = group.metadata;
+  const devices = findVg(node, name)?.pvs.map(({ device }) => device);
+  return {
+    ...{ name, deviceDiscoveryPolicy: policyOf(group), status: 'Degraded', reason },
+    ...(devices === undefined ? {} : { devices: devices.toSorted() }),
+  };
+}
+
+const ofPool = 'thin pool ';
+
+export function poolReason(pool: string, why: string): string {
+  return `${ofPool}${pool}: ${why}`;
+}
+
+export function isPoolReason(reason: string): boolean {
+  return reason.startsWith(ofPool);
+}
+
+function poolStanding(pool: DesiredThinPool, node: ObservedNode): Standing {
+  const { name, state, reason } = thinPoolStatus(pool, node);
+  return { state, reason: reason === '' ? '' : poolReason(name, reason) };
 }
 
 type Standing = { readonly state: string; readonly reason: string };

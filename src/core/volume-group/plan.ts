@@ -1,7 +1,7 @@
 import { bytes } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
-import { showList } from '../../base/show.ts';
+import { showBytes, showList } from '../../base/show.ts';
 import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
 import { inUseReasons } from '../device/reasons.ts';
 import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
@@ -200,14 +200,15 @@ function planRelease(desired: DesiredVg, vg: ObservedVg, looked: Looked): Decisi
     if (isWanted(desired.selector, pathsOfPv(pv, node))) continue;
     const unseen = unseenNames(desired, choice);
     if (unseen.length > 0) {
-      const message = `there is no ${showList(unseen)}: it may be another name of ${pv.device}, \
-which shall leave ${vg.name}`;
-      return blocked('DeviceNotFound', message);
+      const message = `${pv.device} stays in ${vg.name} while there is no ${showList(unseen)}: it \
+may be another name of it`;
+      return blocked('DeviceStays', message);
     }
     const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
-      return isBlocked(permit) ? permit : next({ kind: 'reduce-vg', ...target, permit });
+      if (isBlocked(permit)) return blocked('DeviceStays', permit.message);
+      return next({ kind: 'reduce-vg', ...target, permit });
     }
     return roomElsewhere(vg, pv) ?? next({ kind: 'evacuate-pv', ...target });
   }
@@ -244,9 +245,9 @@ function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
     .reduce((total, other) => total + other.freeBytes, 0n);
   if (free >= used) return undefined;
   const message =
-    `${pv.device} holds ${used} bytes, ` +
-    `but the other devices of ${vg.name} have only ${free} free`;
-  return blocked('InsufficientCapacity', message);
+    `${pv.device} holds ${showBytes(bytes(used))}, and the other devices of ${vg.name} have ` +
+    `${showBytes(bytes(free))} free: add a device or delete volumes, or name it again`;
+  return blocked('DeviceStays', message);
 }
 
 export function pathsOfPv(pv: ObservedPv, node: ObservedNode): readonly string[] {

@@ -1,0 +1,82 @@
+import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
+import { OperationError } from '../base/failures.ts';
+import { leavingNode } from '../core/lvm-cluster/node-wish.ts';
+import { permitFor } from '../core/permit.ts';
+import { isBlocked } from '../core/usable-vg.ts';
+import type { DesiredVg } from '../core/volume-group/desired.ts';
+import type { Engine } from '../engine/engine.ts';
+import { settled } from '../engine/job.ts';
+import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import type { GroupMemory } from './group-memory.ts';
+
+type Parts = { readonly engine: Engine; readonly memory: GroupMemory };
+
+type Seen = Parameters<typeof leavingNode>[1];
+
+/** Takes groups away that shall go from this node. */
+export class GroupRemoval {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Nobody is given anything from it any more. It goes when it is empty, and only then; a failure
+   * says why it stays.
+   */
+  async take(group: LvmVolumeGroup, seen: Seen): Promise<void> {
+    const { engine, memory } = this.#parts;
+    const { name } = group.metadata;
+    const { volumeGroups, thinPools } = leavingNode(group, seen);
+    try {
+      for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
+      for (const vg of volumeGroups) {
+        const all = { volumeGroups, thinPools, deviceClasses: [] };
+        await this.#note(vg);
+        settled(await engine.submitNode(volumeGroupTask(vg, all)));
+      }
+      await memory.learn(name, undefined);
+      await memory.forgetLeaving(name);
+    } catch (error) {
+      if (error instanceof OperationError) await this.#forgetIfHere(name);
+      throw error;
+    }
+  }
+
+  async #forgetIfHere(name: string): Promise<void> {
+    const { memory } = this.#parts;
+    try {
+      const isHere = (await this.#seen(memory.known.get(name))) !== undefined;
+      if (isHere) await memory.forgetLeaving(name);
+    } catch (error) {
+      // What went wrong before says more.
+      if (!(error instanceof OperationError)) throw error;
+    }
+  }
+
+  /**
+   * One that is not to be seen was removed by us, or its disks are away: only a note that came
+   * before its removal tells them apart. It is there only while the removal is under way.
+   */
+  async #note({ name, ownerTag }: DesiredVg): Promise<void> {
+    const { memory } = this.#parts;
+    const uuid = memory.known.get(name);
+    if (uuid === undefined || (await memory.leaving()).get(name) === uuid) return;
+    const vg = await this.#seen(uuid);
+    if (vg === undefined) {
+      throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
+    }
+    if (vg.name !== name) {
+      const message = `${name} (${uuid}) was renamed to ${vg.name}: give it its name back`;
+      throw new OperationError('VolumeGroupRenamed', message);
+    }
+    const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
+    if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
+    await memory.noteLeaving(name, uuid);
+  }
+
+  async #seen(uuid: string | undefined) {
+    return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.uuid === uuid);
+  }
+}
