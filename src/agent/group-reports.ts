@@ -17,6 +17,7 @@ type Parts = {
 /** What this node tells of its groups. The operator makes the object; without one nothing is told. */
 export class GroupReports {
   readonly #parts: Parts;
+  #written: readonly LvmVolumeGroupStatus[] | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -31,6 +32,11 @@ export class GroupReports {
     return this.object?.spec?.nodeStatus ?? [];
   }
 
+  /** Is it as we wrote it last? Then nobody else changed it. */
+  isOurs({ spec }: LvmVolumeGroupNodeStatus): boolean {
+    return this.#written !== undefined && isSameJson(spec?.nodeStatus ?? [], this.#written);
+  }
+
   /** Written only when it differs. */
   async tell(nodeStatus: readonly LvmVolumeGroupStatus[], signal: AbortSignal): Promise<void> {
     const { object } = this;
@@ -41,6 +47,7 @@ export class GroupReports {
       { op: 'add', path: pointer('spec'), value: { nodeStatus } },
     ] as const;
     const patch = { type: 'json', operations } as const;
+    this.#written = nodeStatus;
     reports.putOwn(await client.patch(lvmNodeStatusKind, object.metadata, patch, { signal }));
   }
 }

@@ -20,6 +20,10 @@ export const agentLimits = {
   groupsSettleMs: 200,
   /** Groups that are not as they should be are looked at again after this. */
   groupsAgainMs: 30_000,
+  /** What a look shows of groups, beside what was done with them, is told at most this often. */
+  groupsLookMs: 10_000,
+  /** How much room they have is told this often, where nothing else is to be told. */
+  groupsRoomMs: 300_000,
   /** Where new disks are taken, they are looked for this often, also if nothing was heard of one. */
   devicesAgainMs: 30_000,
   /** How often the socket that kubelet knows us by is looked for. */

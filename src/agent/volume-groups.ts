@@ -15,6 +15,7 @@ import { poolReason, reportFor, stayReport, withTrouble } from '../core/lvm-clus
 import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
+import type { ObservedDevice, ObservedHost, ObservedNode } from '../core/observed.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
@@ -50,9 +51,18 @@ export type VolumeGroupsParts = {
 };
 
 const key = 'groups';
+const tellKey = 'tell';
 
 /** What went wrong in a round, by the name of the group; '' for what is of no group. */
 type Troubles = Map<string, string>;
+
+type Sight = {
+  readonly wish: NodeWish;
+  readonly devices: readonly ObservedDevice[];
+  readonly troubles: Troubles;
+  /** Why lvmd.yaml does not say what is served. */
+  readonly unserved: string | undefined;
+};
 
 /**
  * Volume groups of this node as an LVMCluster asks for them: made, grown, told of, and taken away
@@ -65,6 +75,8 @@ export class VolumeGroups {
   readonly #memory: GroupMemory;
   readonly #removal: GroupRemoval;
   readonly #reports: GroupReports;
+  /** What the last round left: with a newer look at LVM it can be told anew. */
+  #sight: Sight | undefined;
   /** The troubles that were logged last: each is logged once. */
   #logged = new Set<string>();
 
@@ -77,7 +89,7 @@ export class VolumeGroups {
     this.#queue = new WorkQueue({
       ...{ clock: parts.clock, chance: parts.chance, workers: 1 },
       ...{ firstWaitMs: agentLimits.retryFirstMs, longestWaitMs: agentLimits.retryLongestMs },
-      work: (_key, signal) => this.#round(signal),
+      work: (what, signal) => (what === key ? this.#round(signal) : this.#tellAgain(signal)),
       trouble: (_key, error, waitMs) => {
         if (!(error instanceof KubeError) && !(error instanceof OperationError)) throw error;
         parts.log({ level: 'warn', message: `volume groups: ${error.message}`, waitMs });
@@ -86,9 +98,15 @@ export class VolumeGroups {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, clusters, groups, reports } = this.#parts;
+    const { nodes, clusters, groups, reports, engine } = this.#parts;
     const changed = () => this.changed();
-    const ends = [nodes, clusters, groups, reports].map((store) => store.onChange(changed));
+    const ends = [
+      ...[nodes, clusters, groups].map((store) => store.onChange(changed)),
+      reports.onChange(({ type, object }) => {
+        if (type === 'deleted' || !this.#reports.isOurs(object)) changed();
+      }),
+      engine.model.onReport((host) => this.#looked(host)),
+    ];
     try {
       await this.#queue.run(signal);
     } finally {
@@ -138,7 +156,12 @@ export class VolumeGroups {
       if (why === undefined) gone.push(group);
       else troubles.set(group.metadata.name, why);
     }
-    const told = await this.#told(wish, { troubles, unserved });
+    // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
+    const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
+    this.#parts.tellDisks({ node: looked, known: this.#memory.known });
+    const sight = { wish, devices: looked.devices, troubles, unserved };
+    const told = this.#told(sight, looked);
+    this.#sight = sight;
     await this.#noteWipes(wish, told, signal);
     await this.#reports.tell(told, signal);
     // Whoever makes it anew must not find it told of.
@@ -147,6 +170,8 @@ export class VolumeGroups {
     const isSettled = troubles.size === 0 && told.every(({ status }) => status === 'Ready');
     const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
     if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
+    // Of what has left the note is struck out.
+    if (this.#noted(wish).length > 0) return { afterMs: agentLimits.groupsSettleMs };
     return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
   }
 
@@ -176,11 +201,16 @@ export class VolumeGroups {
     }
   }
 
+  #noted({ served }: NodeWish): readonly LvmVolumeGroup[] {
+    const { node } = this.#parts;
+    return served.filter((group) => noteText(releaseNote(group, node)) !== undefined);
+  }
+
   /** Which PVs shall leave is written down before any of them does. */
   async #settleNotes(wish: NodeWish, troubles: Troubles, signal: AbortSignal): Promise<void> {
     const { engine, node: name } = this.#parts;
-    const { served, desired } = wish;
-    const noted = served.filter((group) => noteText(releaseNote(group, name)) !== undefined);
+    const { desired } = wish;
+    const noted = this.#noted(wish);
     if (noted.length === 0) return;
     try {
       const left = noted.flatMap((group) => Object.keys(releaseNote(group, name)));
@@ -250,14 +280,9 @@ export class VolumeGroups {
     }
   }
 
-  /** Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks. */
-  async #told(
-    { served, unmarked, leaving, desired }: NodeWish,
-    { troubles, unserved }: { readonly troubles: Troubles; readonly unserved: string | undefined },
-  ): Promise<readonly LvmVolumeGroupStatus[]> {
+  #told({ wish, troubles, unserved }: Sight, node: ObservedNode): readonly LvmVolumeGroupStatus[] {
+    const { served, unmarked, leaving, desired } = wish;
     const all = [...served, ...unmarked];
-    const node = await this.#parts.engine.observeNode(pathsNamed(desired.volumeGroups));
-    this.#parts.tellDisks({ node, known: this.#memory.known });
     const made = reportFor(all, desired, node, this.#reports.told).map((one) =>
       withTrouble(one, troubles.get(one.name ?? '')),
     );
@@ -266,6 +291,25 @@ export class VolumeGroups {
       return why === undefined ? [] : [stayReport(group, node, why)];
     });
     return [...withServing(made, this.#parts.lvmd(), unserved), ...staying];
+  }
+
+  /** LVM is looked at anyway: what changed by itself is told without another look. */
+  #looked(host: ObservedHost): void {
+    if (this.#sight === undefined) return;
+    const told = this.#told(this.#sight, { ...host, devices: this.#sight.devices });
+    if (isSameJson(told, this.#reports.told)) return;
+    const isRoom = isSameJson(told.map(withoutRoom), this.#reports.told.map(withoutRoom));
+    this.#queue.addAfter(tellKey, isRoom ? agentLimits.groupsRoomMs : agentLimits.groupsLookMs);
+  }
+
+  async #tellAgain(signal: AbortSignal): Promise<Again> {
+    const sight = this.#sight;
+    if (sight === undefined) return undefined;
+    const told = this.#told(sight, { ...(await this.#host()), devices: sight.devices });
+    await this.#reports.tell(told, signal);
+    // There may be something to do about it.
+    if (told.some(({ status }) => status !== 'Ready')) this.changed();
+    return undefined;
   }
 
   /** Nothing can be seen of this node: what was told is not known to be so any more. */
@@ -292,6 +336,10 @@ export class VolumeGroups {
       await this.#marks.noteWipe(group, signal);
     }
   }
+}
+
+function withoutRoom({ size: _size, free: _free, ...rest }: LvmVolumeGroupStatus) {
+  return rest;
 }
 
 /** A group is Ready when volumes can be made in it, and not before. */

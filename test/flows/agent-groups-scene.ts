@@ -88,7 +88,10 @@ export class GroupScene {
         },
       },
     });
-    const runs = [...Object.values(stores).map((store) => store.run(signal)), agent.run(signal)];
+    const runs = [
+      ...Object.values(stores).map((store) => store.run(signal)),
+      ...[agent.run(signal), engine.model.keepFresh(signal)],
+    ];
     Promise.all(runs).catch((bug: unknown) => {
       if (!signal.aborted) this.#bug = bug;
     });

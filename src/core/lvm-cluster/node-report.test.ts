@@ -86,6 +86,8 @@ test('RAID volumes are told one by one', () => {
   const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs });
   const raidConfig = { type: 'raid1' } as const;
   const told = report({ ...named, raidConfig }, nodeOf([inGroup], { vgs: [vg] }));
+  assert.equal(told?.status, 'Degraded');
+  assert.equal(told?.reason, 'VolumeUnhealthy: vg1/a (partial)');
   assert.deepEqual(told?.raidStatus, {
     ...{ status: 'Degraded', memberCount: 1, degradedMemberCount: 0, minSyncPercent: 50 },
     lvHealth: [

@@ -5,6 +5,7 @@ import type {
   LvmVolumeGroupStatus,
 } from '../../api/objects/lvm-volume-group.ts';
 import { showQuantity } from '../../api/quantity.ts';
+import { showFew } from '../../base/show.ts';
 import { planDevices } from '../device/plan.ts';
 import { deviceStatus } from '../device/status.ts';
 import type { DesiredNode } from '../node.ts';
@@ -51,7 +52,8 @@ function groupReport(
   const pool = desired.thinPools.find(({ vg }) => vg === name);
   const vg = findVg(node, name);
   // A pool without a group waits for it.
-  const { state, reason } = worse(status, vg && pool && poolStanding(pool, node));
+  const ofPool = vg === undefined || pool === undefined ? well : poolStanding(pool, node);
+  const { state, reason } = worst([status, ofPool, vg === undefined ? well : raidStanding(vg)]);
   const devices = deviceStatus(planDevices(own, node, others));
   const excluded = devices
     .filter((device) => device.state === 'left-alone')
@@ -125,13 +127,24 @@ function poolStanding(pool: DesiredThinPool, node: ObservedNode): Standing {
 
 type Standing = { readonly state: string; readonly reason: string };
 
+const well: Standing = { state: 'Ready', reason: '' };
 const badness = ['Ready', 'Progressing', 'Absent', 'Degraded', 'Failed'];
 
-/** A class is as well as the worse of its group and its pool. */
-function worse(group: Standing, pool: Standing | undefined): Standing {
-  const isPool = pool !== undefined && badness.indexOf(pool.state) > badness.indexOf(group.state);
-  const { state, reason } = isPool ? pool : group;
+/** A class is as well as the worst of its parts; of two alike the first tells. */
+function worst(parts: readonly Standing[]): Standing {
+  const { state, reason } = parts.reduce((one, other) =>
+    badness.indexOf(other.state) > badness.indexOf(one.state) ? other : one,
+  );
   return { state: state === 'Absent' ? 'Progressing' : state, reason };
+}
+
+function raidStanding(vg: ObservedVg): Standing {
+  const { status = 'healthy' } = raidHealth(vg) ?? {};
+  if (status === 'healthy') return well;
+  const unwell = vg.lvs.filter((lv) => isRaid(lv) && lv.health !== '');
+  const names = unwell.map(({ name, health }) => `${vg.name}/${name} (${health})`).toSorted();
+  const reason = `VolumeUnhealthy: ${showFew(names)}`;
+  return { state: status === 'failed' ? 'Failed' : 'Degraded', reason };
 }
 
 /** What will need somebody soon, and stops nothing yet. */

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { GroupScene } from './agent-groups-scene.ts';
+
+const two = { deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
+
+async function ready(spec: object): Promise<GroupScene> {
+  const scene = new GroupScene();
+  scene.group('vg1', { ...two, ...spec });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  await scene.settle(70_000);
+  return scene;
+}
+
+function make(scene: GroupScene, name: string, ...options: readonly string[]): void {
+  const { admin } = scene.stage.world;
+  admin.run('lvm', 'lvcreate', '--yes', ...options, '--name', name, 'vg1');
+}
+
+/** How often all devices were looked at, which costs far more than a look at LVM. */
+function deviceLooks({ stage }: GroupScene): number {
+  return stage.world.spawns.get('lsblk') ?? 0;
+}
+
+test('a disk that breaks away is told within two minutes, and when it is back', async () => {
+  const scene = await ready({ raidConfig: { type: 'raid1' } });
+  make(scene, 'v1', '--type', 'raid1', '--mirrors', '1', '--size', '100m');
+  await scene.settle(120_000);
+  assert.ok(scene.isReady('vg1'));
+  const { admin } = scene.stage.world;
+  admin.pull('/dev/sdc');
+  await scene.settle(120_000);
+  assert.equal(scene.told('vg1')?.status, 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /^VolumeGroupPartial: /);
+  assert.equal(scene.told('vg1')?.raidStatus?.status, 'Degraded');
+  admin.insert('/dev/sdc');
+  await scene.settle(120_000);
+  assert.equal(scene.told('vg1')?.raidStatus?.degradedMemberCount, 0);
+});
+
+test('room that goes is told now and then, and nothing is looked at for it', async () => {
+  const scene = await ready({});
+  const [looks, free] = [deviceLooks(scene), scene.told('vg1')?.free];
+  const writes = scene.api.writes.length;
+  for (let turn = 0; turn < 10; turn += 1) {
+    make(scene, `v${turn}`, '--size', '100m');
+    await scene.settle(60_000);
+  }
+  assert.notEqual(scene.told('vg1')?.free, free);
+  const done = scene.api.writes.length - writes;
+  assert.ok(done >= 1 && done <= 3, `${done} writes`);
+  assert.equal(deviceLooks(scene), looks);
+});
+
+test('a report that somebody else changed is put right', async () => {
+  const scene = await ready({});
+  const told = scene.told('vg1');
+  const metadata = { name: 'n1', namespace: 'quarry-system' };
+  const collection = '/apis/lvm.topolvm.io/v1alpha1/lvmvolumegroupnodestatuses';
+  scene.put(collection, { metadata, spec: { nodeStatus: [] } });
+  await scene.until('right', () => scene.told('vg1') !== undefined);
+  assert.deepEqual(scene.told('vg1'), told);
+});
