@@ -80,6 +80,10 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       await forget(directory, await readKnownGroups(directory), rest);
       return exitCodes.done;
     }
+    case 'plan':
+      refuseWords(command, rest);
+      if ((await planPlace(environment, values.file, given)) === 'host') break;
+      return (await import('./cluster-plan.ts')).planOfCluster(environment, values);
     case 'status':
       refuseWords(command, rest);
       if ((await statusPlace(environment, given)) === 'host') break;
@@ -141,6 +145,18 @@ async function statusPlace(
   return placeOf(given, { isPlugin, hasNodeFile, hasCluster: await hasCluster(environment) });
 }
 
+/** A file says by its kind what it is about. */
+async function planPlace(
+  environment: Environment,
+  file: string | undefined,
+  given: ReadonlySet<string>,
+): Promise<'host' | 'cluster'> {
+  if (file === undefined) return statusPlace(environment, given);
+  const { isLvmClusterFile } = await import('./cluster-plan.ts');
+  if (await isLvmClusterFile(file)) return 'cluster';
+  return placeOf(given, { isPlugin: false, hasNodeFile: true, hasCluster: false });
+}
+
 /** Flags that are for a cluster do nothing on a host, and the other way round. */
 function refuseStrays(command: CommandName, given: ReadonlySet<string>): void {
   const own: readonly string[] = commands[command].flags;
@@ -166,7 +182,7 @@ function parseFlags(argv: readonly string[]) {
     allowPositionals: true,
     tokens: true,
     options: {
-      file: { type: 'string' },
+      file: { type: 'string', short: 'f' },
       'state-dir': { type: 'string', default: '/var/lib/quarry' },
       'csi-socket': { type: 'string', default: '/run/topolvm/csi-topolvm.sock' },
       fs: { type: 'string', default: '' },

@@ -39,9 +39,18 @@ const cluster = ['kubeconfig', 'context', 'namespace'] as const;
 
 export const commands = {
   plan: {
-    calls: [['plan --file NODE.yaml', 'what would be done to which device, and why']],
-    flags: host,
-    more: `Nothing is changed. It ends with 1 when something is blocked.`,
+    calls: [
+      ['plan --file NODE.yaml', 'what would be done to which device, and why'],
+      ['plan --file LVMCLUSTER.yaml', 'the same on every node, before it is applied'],
+      ['plan --kubeconfig FILE', 'what the LVMCluster that is there would still do'],
+    ],
+    flags: [...host, ...cluster],
+    more: `
+Nothing is changed. A file is for this host, or an LVMCluster by its kind. The API server says what
+it would take of that, so who plans needs the right to make one. Agents tell of their disks on
+their Node; of one that has not told, nothing can be foreseen. -f is short for --file.
+
+It ends with 1 when something is blocked or cannot be foreseen.`,
   },
   apply: {
     calls: [['apply --file NODE.yaml', 'do it']],

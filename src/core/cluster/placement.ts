@@ -92,10 +92,9 @@ function noOptions(
   { className, optionClass }: WantedClass,
   asked: readonly string[] | undefined,
 ): string {
-  return (
-    `${placesOf(asked)} makes volumes of ${classText(className)} with the options ${optionClass}: ` +
-    'lvmd.yaml does not have them, or the devices cannot give what they ask for'
-  );
+  const what = `volumes of ${classText(className)} with the options ${optionClass}`;
+  const why = 'lvmd.yaml does not have them, or the devices cannot give what they ask for';
+  return `${placesOf(asked)} makes ${what}: ${why}`;
 }
 
 function placesOf(asked: readonly string[] | undefined): string {

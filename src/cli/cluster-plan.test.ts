@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import type { Stored } from '../../test/kube/fake-api.ts';
+import { collections } from '../../test/kube/fake-api-rules.ts';
+import { FakeServer } from '../../test/kube/fake-server.ts';
+import { kubeconfigFor } from '../../test/kube/scene.ts';
+import { extents, sampleDevice } from '../../test/samples/observed.ts';
+import { surroundings } from '../../test/samples/surroundings.ts';
+import { inventoryAnnotation, inventoryText } from '../core/lvm-cluster/inventory.ts';
+import { runCli } from './cli.ts';
+
+const namespace = 'quarry-system';
+
+function clusterText(...paths: readonly string[]): string {
+  return `apiVersion: lvm.topolvm.io/v1alpha1
+kind: LVMCluster
+metadata: { name: mine, namespace: ${namespace} }
+spec:
+  storage:
+    deviceClasses:
+      - { name: vg1, default: true, deviceSelector: { paths: [${paths.join(', ')}] } }
+`;
+}
+
+async function scene(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'quarry-plan-'));
+  const server = new FakeServer();
+  const { port } = await server.start();
+  t.after(async () => {
+    await server.stop();
+    await rm(directory, { recursive: true });
+  });
+  const path = (name: string) => join(directory, name);
+  await writeFile(path('kubeconfig'), kubeconfigFor(server, port));
+  const devices = [
+    sampleDevice({ path: '/dev/sdb', sizeBytes: extents(100) }),
+    sampleDevice({ path: '/dev/sdc', sizeBytes: extents(100), fileSystem: 'xfs' }),
+  ];
+  const node = { devices, vgs: [], orphanPvs: [] };
+  const annotations = { [inventoryAnnotation]: inventoryText({ node, known: new Map() }) ?? '' };
+  server.api.put(collections.nodes, { metadata: { name: 'n1', annotations } } as unknown as Stored);
+  const run = async (...words: readonly string[]) => {
+    const lines: string[] = [];
+    const say = (text: string) => lines.push(text);
+    const code = await runCli(['plan', ...words, '--kubeconfig', path('kubeconfig')], {
+      ...{ path: '/usr/bin:/bin', version: '0', print: say, warn: say },
+      ...surroundings,
+    });
+    return { code, text: lines.join('\n') };
+  };
+  return { path, server, run };
+}
+
+test('a file with an LVMCluster is planned for every node, and nothing is written', async (t) => {
+  const { path, server, run } = await scene(t);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb'));
+  const { code, text } = await run('-f', path('mine.yaml'));
+  assert.equal(code, 0, text);
+  assert.match(text, /A plan for LVMCluster mine\. Nothing was changed\./);
+  assert.match(text, /Node n1\n(.*\n)*.*create volume group vg1 on \/dev\/sdb\n.*lvm vgcreate/);
+  assert.equal(server.api.all(collections.lvmClusters).length, 0);
+});
+
+test('what is blocked ends with 1, and says why', async (t) => {
+  const { path, run } = await scene(t);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb', '/dev/sdc'));
+  const { code, text } = await run('--file', path('mine.yaml'));
+  assert.equal(code, 1, text);
+  assert.match(text, /Blocked: volume group vg1: DeviceNotUsable: \/dev\/sdc: it holds xfs/);
+  assert.doesNotMatch(text, /vgcreate/);
+});
+
+test('without a file it is the one that is there, or says that there is none', async (t) => {
+  const { server, run } = await scene(t);
+  const none = await run();
+  assert.equal(none.code, 2);
+  assert.match(none.text, /there is no LVMCluster: name the file of one with --file/);
+  const deviceClasses = [{ name: 'vg1', deviceSelector: { paths: ['/dev/sdb'] } }];
+  const metadata = { name: 'mine', namespace };
+  const object = { metadata, spec: { storage: { deviceClasses } } };
+  server.api.put(collections.lvmClusters, object as unknown as Stored);
+  const there = await run();
+  assert.equal(there.code, 0, there.text);
+  assert.match(there.text, /create volume group vg1 on \/dev\/sdb/);
+});
+
+test('a second LVMCluster is not planned', async (t) => {
+  const { path, server, run } = await scene(t);
+  const metadata = { name: 'first', namespace };
+  server.api.put(collections.lvmClusters, { metadata } as unknown as Stored);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb'));
+  const { code, text } = await run('--file', path('mine.yaml'));
+  assert.equal(code, 2);
+  assert.match(text, /first is there already: there can be one LVMCluster only/);
+});
