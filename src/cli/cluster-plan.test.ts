@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import type { Stored } from '../../test/kube/fake-api.ts';
 import { collections } from '../../test/kube/fake-api-rules.ts';
 import { FakeServer } from '../../test/kube/fake-server.ts';
 import { kubeconfigFor } from '../../test/kube/scene.ts';
@@ -41,7 +40,7 @@ async function scene(t: TestContext) {
   ];
   const node = { devices, vgs: [], orphanPvs: [] };
   const annotations = { [inventoryAnnotation]: inventoryText({ node, known: new Map() }) ?? '' };
-  server.api.put(collections.nodes, { metadata: { name: 'n1', annotations } } as unknown as Stored);
+  server.api.put(collections.nodes, { metadata: { name: 'n1', annotations } });
   const run = async (...words: readonly string[]) => {
     const lines: string[] = [];
     const say = (text: string) => lines.push(text);
@@ -81,7 +80,7 @@ test('without a file it is the one that is there, or says that there is none', a
   const deviceClasses = [{ name: 'vg1', deviceSelector: { paths: ['/dev/sdb'] } }];
   const metadata = { name: 'mine', namespace };
   const object = { metadata, spec: { storage: { deviceClasses } } };
-  server.api.put(collections.lvmClusters, object as unknown as Stored);
+  server.api.put(collections.lvmClusters, object);
   const there = await run();
   assert.equal(there.code, 0, there.text);
   assert.match(there.text, /create volume group vg1 on \/dev\/sdb/);
@@ -90,7 +89,7 @@ test('without a file it is the one that is there, or says that there is none', a
 test('a second LVMCluster is not planned', async (t) => {
   const { path, server, run } = await scene(t);
   const metadata = { name: 'first', namespace };
-  server.api.put(collections.lvmClusters, { metadata } as unknown as Stored);
+  server.api.put(collections.lvmClusters, { metadata });
   await writeFile(path('mine.yaml'), clusterText('/dev/sdb'));
   const { code, text } = await run('--file', path('mine.yaml'));
   assert.equal(code, 2);

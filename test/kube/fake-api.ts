@@ -344,6 +344,10 @@ export class FakeApi {
       return;
     }
     if (isApply && this.#find(target) === undefined) {
+      if (write.isDryRun) {
+        reply(sink, 201, draftOf(patch as Stored));
+        return;
+      }
       this.#tellWrite('patch', target, write, true);
       reply(sink, 201, this.#store(target, patch as Stored));
       return;
