@@ -3,6 +3,7 @@ import test from 'node:test';
 import * as sample from '../../../test/samples/cluster-picture.ts';
 import { agent, clusters, report, workloads } from '../../../test/samples/doctor-cases.ts';
 import { condition, groups, pending, volumes } from '../../../test/samples/doctor-cases-volumes.ts';
+import { clusterStatus } from '../lvm-cluster/status.ts';
 import { diagnose } from './diagnose.ts';
 import { findings, showObject } from './finding.ts';
 import type { ClusterPicture, Part } from './picture.ts';
@@ -99,6 +100,20 @@ const silences: readonly (readonly [string, Partial<ClusterPicture>])[] = [
     {
       ...{ claims: [], volumes: [], logicalVolumes: [] },
       clusters: [sample.cluster({ metadata: sample.meta('mine', { deletionTimestamp: justNow }) })],
+    },
+  ],
+  [
+    'a condition that a kubelet does not know the driver yet, which is told by itself',
+    {
+      clusters: [
+        sample.cluster({
+          status: clusterStatus({
+            ...{ cluster: sample.cluster(), nodes: healthy.nodes, reports: healthy.reports },
+            ...{ csiNodes: [sample.csiNode('n1')], driver: 'topolvm.io', troubles: [] },
+            nowText: justNow,
+          }),
+        }),
+      ],
     },
   ],
   [

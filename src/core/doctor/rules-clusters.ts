@@ -44,15 +44,18 @@ function whyIgnored(one: LvmCluster, picture: ClusterPicture): readonly string[]
   ];
 }
 
-/** What is wrong with groups is told node by node. */
-function incomplete({ clusters }: ClusterPicture): readonly Finding[] {
+/** What is wrong with groups is told node by node, and so is who does not know the driver. */
+function incomplete({ clusters, names }: ClusterPicture): readonly Finding[] {
   return clusters.filter(isStaying).flatMap((one) =>
     badConditions(one)
       .filter(({ type, reason }) => type !== 'VolumeGroupsReady' && reason !== inProgress)
-      .map(({ reason, message }) => {
-        const what = `${reason}: ${message.split('\n')[0] ?? ''}`;
-        const details = message.split('\n').slice(1);
-        return finding('ClusterIncomplete', { object: refTo('LVMCluster', one), what, details });
+      .flatMap(({ reason, message }) => {
+        const ofKubelets = `${names.driver}: kubelet of `;
+        const lines = message.split('\n').filter((line) => !line.startsWith(ofKubelets));
+        const [first, ...details] = lines;
+        if (first === undefined) return [];
+        const what = `${reason}: ${first}`;
+        return [finding('ClusterIncomplete', { object: refTo('LVMCluster', one), what, details })];
       }),
   );
 }
