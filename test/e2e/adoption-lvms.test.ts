@@ -28,7 +28,7 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
     await stage.cluster.apply([ours]); // LVMS' own has fewer fields
     side = lvmsSide(stage.cluster, program, 'a', [await thinClass(stage)]);
     await side.install();
-    await isReady(stage);
+    await hasGroups(stage);
     await stage.claim('thick', { className: 'lvms-thick', size: '400Mi' });
     await stage.claim('thin', { className: 'lvms-thin', size: '400Mi' });
     await stage.pod('theirs', ['thick', 'thin']);
@@ -66,7 +66,7 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
   test('is handed back, and LVMS serves its volumes and ours', async () => {
     await withoutOurs(stage);
     await side.install();
-    await isReady(stage);
+    await hasGroups(stage);
     await stage.remove('pod', 'theirs', 'ours');
     await stage.pod('again', ['thick', 'thin', 'new-thick', 'new-thin']);
     assert.equal(await words(stage, 'again'), 'one\ntwo\n');
@@ -96,9 +96,11 @@ async function clusterOf({ cluster }: E2eStage): Promise<LvmCluster> {
   return found;
 }
 
-async function isReady(stage: E2eStage): Promise<void> {
-  await stage.until('it is Ready', async () => {
-    return (await clusterOf(stage)).status?.state === 'Ready';
+/** LVMS waits for its DaemonSet for ever: its programs are processes of the nodes here. */
+async function hasGroups(stage: E2eStage): Promise<void> {
+  await stage.until('its groups are ready', async () => {
+    const { conditions = [] } = (await clusterOf(stage)).status ?? {};
+    return conditions.some(({ type, status }) => type === 'VolumeGroupsReady' && status === 'True');
   });
 }
 
