@@ -1,4 +1,7 @@
+import type { ObservedVg } from '../core/observed.ts';
 import type { NodeFiles } from './node-files.ts';
+
+type LeavingGroup = Pick<ObservedVg, 'name' | 'uuid' | 'pvs'>;
 
 /**
  * Which groups were ever here, by name and identity. One that is away is told by it from one that
@@ -37,12 +40,25 @@ export class GroupMemory {
     return this.#files.readLeaving();
   }
 
-  async noteLeaving(name: string, uuid: string): Promise<void> {
-    await this.#files.writeLeaving(new Map([...(await this.leaving()), [name, uuid]]));
+  /** PVs that were in it when it began to leave: their labels are ours to clear. */
+  async leavingPvs(name: string): Promise<readonly string[]> {
+    const keys = [...(await this.leaving()).keys()];
+    return keys.filter((key) => isPvOf(name, key)).map((key) => key.slice(name.length + 1));
+  }
+
+  async noteLeaving({ name, uuid, pvs }: LeavingGroup): Promise<void> {
+    const labels = pvs.map((pv) => [`${name}/${pv.uuid}`, uuid] as const);
+    await this.#files.writeLeaving(new Map([...(await this.leaving()), [name, uuid], ...labels]));
   }
 
   async forgetLeaving(name: string): Promise<void> {
-    const noted = new Map(await this.leaving());
-    if (noted.delete(name)) await this.#files.writeLeaving(noted);
+    const noted = await this.leaving();
+    const kept = [...noted].filter(([key]) => key !== name && !isPvOf(name, key));
+    if (kept.length < noted.size) await this.#files.writeLeaving(new Map(kept));
   }
+}
+
+/** No name of a group has a slash in it. */
+function isPvOf(name: string, key: string): boolean {
+  return key.startsWith(`${name}/`);
 }

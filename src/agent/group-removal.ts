@@ -34,7 +34,8 @@ export class GroupRemoval {
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
         await this.#note(vg);
-        settled(await engine.submitNode(volumeGroupTask(vg, all)));
+        const release = await memory.leavingPvs(name);
+        settled(await engine.submitNode(volumeGroupTask({ ...vg, release }, all)));
       }
       await memory.learn(name, undefined);
       await memory.forgetLeaving(name);
@@ -57,13 +58,15 @@ export class GroupRemoval {
 
   /**
    * One that is not to be seen was removed by us, or its disks are away: only a note that came
-   * before its removal tells them apart. It is there only while the removal is under way.
+   * before its removal tells them apart. It is there only while the removal is under way, and has
+   * the PVs too: nobody can tell later whose their labels were.
    */
   async #note({ name, ownerTag }: DesiredVg): Promise<void> {
     const { memory } = this.#parts;
     const uuid = memory.known.get(name);
-    if (uuid === undefined || (await memory.leaving()).get(name) === uuid) return;
-    const vg = await this.#seen(uuid);
+    if (uuid !== undefined && (await memory.leaving()).get(name) === uuid) return;
+    const vg = await (uuid === undefined ? this.#called(name) : this.#seen(uuid));
+    if (vg === undefined && uuid === undefined) return;
     if (vg === undefined) {
       throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
     }
@@ -73,7 +76,12 @@ export class GroupRemoval {
     }
     const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
     if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
-    await memory.noteLeaving(name, uuid);
+    await memory.noteLeaving(vg);
+  }
+
+  /** One that was made, and of which nothing was learned any more. */
+  async #called(name: string) {
+    return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.name === name);
   }
 
   async #seen(uuid: string | undefined) {

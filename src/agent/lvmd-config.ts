@@ -18,10 +18,18 @@ import type { ObservedMount } from '../core/publication/observed.ts';
 import { lastGoodOf, readStored, type StoredConfiguration, writeStored } from './last-good.ts';
 import type { Log } from './log.ts';
 
+/** The file, and what is kept of it; tests bring others. */
+export type ConfigurationFiles = {
+  /** ENOENT where there is none. */
+  readText(): Promise<string>;
+  readStored(): Promise<StoredConfiguration | undefined>;
+  writeStored(stored: StoredConfiguration): Promise<void>;
+};
+
 /** What stands on disk, before anything is known of the host. */
 export type LoadedConfiguration = {
   readonly file: string;
-  readonly stateDirectory: string;
+  readonly files: ConfigurationFiles;
   readonly mayBeEmpty: boolean;
   readonly reading: Reading;
   readonly stored: StoredConfiguration | undefined;
@@ -65,17 +73,29 @@ type Where = {
   readonly mayBeEmpty?: boolean;
 };
 
-export async function loadConfiguration(where: Where, log: Log): Promise<LoadedConfiguration> {
-  const { lvmdFile: file, stateDirectory, mayBeEmpty = false } = where;
-  const stored = await readStored(stateDirectory).catch((error: unknown) => {
+export async function loadConfiguration(
+  where: Where,
+  log: Log,
+  files: ConfigurationFiles = filesAt(where),
+): Promise<LoadedConfiguration> {
+  const { lvmdFile: file, mayBeEmpty = false } = where;
+  const stored = await files.readStored().catch((error: unknown) => {
     if (!(error instanceof OperationError)) throw error;
     log({ level: 'warn', message: error.message });
     return undefined;
   });
   const last = stored === undefined ? undefined : lastGoodOf(stored);
   const mayBeMissing = mayBeEmpty && !hasClasses(last);
-  const reading = await readConfiguration(file, { mayBeEmpty, mayBeMissing });
-  return { file, stateDirectory, mayBeEmpty, reading, stored };
+  const reading = await readConfiguration(file, files, { mayBeEmpty, mayBeMissing });
+  return { file, files, mayBeEmpty, reading, stored };
+}
+
+function filesAt({ lvmdFile, stateDirectory }: Where): ConfigurationFiles {
+  return {
+    readText: () => readBounded(lvmdFile),
+    readStored: () => readStored(stateDirectory),
+    writeStored: (stored) => writeStored(stateDirectory, stored),
+  };
 }
 
 /** The words to run lvm with. They are needed for the first look, before anything is decided. */
@@ -93,7 +113,7 @@ export function lvmCommandOf({ reading, stored }: LoadedConfiguration): readonly
  */
 export class LvmdConfiguration {
   readonly #file: string;
-  readonly #directory: string;
+  readonly #files: ConfigurationFiles;
   readonly #mayBeEmpty: boolean;
   readonly #parts: Parts;
   readonly #listeners = new Set<(now: Configuration) => Promise<void>>();
@@ -107,7 +127,7 @@ export class LvmdConfiguration {
 
   constructor(loaded: LoadedConfiguration, parts: Parts) {
     this.#file = loaded.file;
-    this.#directory = loaded.stateDirectory;
+    this.#files = loaded.files;
     this.#mayBeEmpty = loaded.mayBeEmpty;
     this.#reading = loaded.reading;
     this.#stored = loaded.stored;
@@ -208,7 +228,8 @@ export class LvmdConfiguration {
       const mayBeEmpty = this.#mayBeEmpty;
       const mayBeMissing = mayBeEmpty && !hasClasses(this.#current ?? this.#last());
       const known = this.#reading;
-      const reading = await readConfiguration(this.#file, { known, mayBeEmpty, mayBeMissing });
+      const options = { known, mayBeEmpty, mayBeMissing };
+      const reading = await readConfiguration(this.#file, this.#files, options);
       const isKnown = reading === this.#reading || show(reading) === show(this.#reading);
       if (isKnown) return;
       this.#reading = reading;
@@ -307,7 +328,7 @@ export class LvmdConfiguration {
     };
     if (show(stored) === show(this.#stored ?? {})) return;
     try {
-      await writeStored(this.#directory, stored);
+      await this.#files.writeStored(stored);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
       this.#parts.log({ level: 'warn', message: error.message });
@@ -346,10 +367,14 @@ type ReadOptions = {
 };
 
 /** A file that is not there is one more thing that can be wrong with it. */
-async function readConfiguration(file: string, options: ReadOptions): Promise<Reading> {
+async function readConfiguration(
+  file: string,
+  files: ConfigurationFiles,
+  options: ReadOptions,
+): Promise<Reading> {
   const { known, mayBeEmpty, mayBeMissing } = options;
   try {
-    const text = await readBounded(file);
+    const text = await files.readText();
     if (text === known?.text) return known;
     return { text, isMissing: false, decoded: decodeLvmdFile({ file, text, mayBeEmpty }) };
   } catch (error) {

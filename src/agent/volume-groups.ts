@@ -8,7 +8,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
-import { pathsNamed } from '../core/device/plan.ts';
+import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import { poolReason, reportFor, stayReport, withTrouble } from '../core/lvm-cluster/node-report.ts';
@@ -168,7 +168,9 @@ export class VolumeGroups {
     for (const group of gone) await this.#marks.unmark(group, signal);
     this.#logOnce(unserved === undefined ? troubles : troubles.set('lvmd.yaml', unserved));
     const isSettled = troubles.size === 0 && told.every(({ status }) => status === 'Ready');
-    const isOpen = told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic');
+    const isOpen =
+      told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic') ||
+      wish.desired.volumeGroups.some((vg) => looked !== undefined && awaitsDevices(vg, looked));
     if (!isSettled || wish.leaving.length > 0) return { afterMs: agentLimits.groupsAgainMs };
     // Of what has left the note is struck out.
     if (this.#noted(wish).length > 0) return { afterMs: agentLimits.groupsSettleMs };

@@ -118,6 +118,11 @@ export class Desk {
     return this.#ask('POST', urlOf(collection, { namespace }), object);
   }
 
+  /** Instead of what is there. */
+  put(collection: string, object: KubeObject): KubeObject {
+    return this.#ask('PUT', urlOf(collection, object.metadata), object);
+  }
+
   patch(collection: string, { name, namespace }: Named, body: object): KubeObject {
     return this.#ask('PATCH', urlOf(collection, { name, namespace }), body);
   }

@@ -19,6 +19,10 @@ export class Life {
     return this.#isDead;
   }
 
+  get isHeldUp(): boolean {
+    return this.#heldUpUntilMs > this.#clock.nowMs();
+  }
+
   die(): void {
     if (this.#isDead) return;
     this.#isDead = true;

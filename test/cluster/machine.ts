@@ -1,16 +1,19 @@
+import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
 import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
 import { GiB } from '../../src/base/bytes.ts';
+import { lvmdDeviceClasses } from '../../src/core/lvmd.ts';
 import { type DesiredNode, desiredNode } from '../../src/core/node.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { thinPoolTask, volumeGroupTask } from '../../src/engine/tasks.ts';
 import { nodeFile } from '../flows/stage.ts';
-import type { Chance } from '../world/chance.ts';
+import { Chance } from '../world/chance.ts';
 import type { FakeClock } from '../world/clock.ts';
-import { plainDisks } from '../world/devices.ts';
+import { type DeviceSpec, plainDisks } from '../world/devices.ts';
 import { FakeWorld } from '../world/world.ts';
 import type { Served } from './driver.ts';
 import type { Kubelet } from './kubelet.ts';
 import { Life } from './life.ts';
+import { NodeDisk } from './node-disk.ts';
 import type { AgentProgram, NodeSurroundings, Surroundings } from './programs.ts';
 
 type Parts = {
@@ -18,19 +21,27 @@ type Parts = {
   readonly clock: FakeClock;
   readonly chance: Chance;
   readonly agent: AgentProgram;
+  /** Its disks where nothing is made of them yet; lvmd.yaml says later what was. */
+  readonly bare?: BareMachine | undefined;
   /** What a process on this machine is given, for each of its lives. */
   readonly surround: (machine: string, role: string, life: Life) => Surroundings;
   /** A process of ours ended by a bug. */
   readonly bug: (error: unknown) => void;
 };
 
+export type BareMachine = {
+  readonly devices: readonly DeviceSpec[];
+  readonly hasVolatileCaches: boolean;
+};
+
 /** One node: its disks and its LVM, the agent, and kubelet. */
 export class Machine {
   readonly name: string;
   readonly world: FakeWorld;
-  readonly desired: DesiredNode;
+  readonly disk: NodeDisk;
   kubelet: Kubelet | undefined;
   readonly #parts: Parts;
+  readonly #fixed: DesiredNode;
   #life: Life | undefined;
   #served: Served | undefined;
   #isUp = true;
@@ -41,10 +52,16 @@ export class Machine {
     this.#parts = parts;
     const devices = plainDisks(2, 4n * GiB);
     const seed = parts.chance.bits();
-    this.world = new FakeWorld({ seed, devices, clock: parts.clock });
+    this.disk = new NodeDisk(new Chance(seed));
+    this.world = new FakeWorld({ seed, devices, clock: parts.clock, ...parts.bare });
     const decoded = decodeNodeFile(nodeFile(devices.map(({ path }) => path)));
     if (decoded.kind !== 'node') throw new Error(JSON.stringify(decoded.problems));
-    this.desired = desiredNode(decoded.spec);
+    this.#fixed = desiredNode(decoded.spec);
+  }
+
+  /** What it shall be like, or is by its lvmd.yaml. */
+  get desired(): DesiredNode {
+    return this.#parts.bare === undefined ? this.#fixed : servedBy(this.disk.lvmd);
   }
 
   get isUp(): boolean {
@@ -60,6 +77,7 @@ export class Machine {
   }
 
   async setUp(): Promise<void> {
+    if (this.#parts.bare !== undefined) return;
     const engine = new Engine({
       ...{ host: this.world.host(), clock: this.#parts.clock, trace: () => undefined },
     });
@@ -82,7 +100,7 @@ export class Machine {
     });
     const around: NodeSurroundings = {
       ...surround(this.name, 'agent', life),
-      ...{ node: this.name, host, desired: this.desired },
+      ...{ node: this.name, host, desired: this.desired, disk: this.disk },
       serve: (service) => {
         this.#served = { service, life };
         void this.kubelet?.register();
@@ -117,4 +135,10 @@ export class Machine {
   #startAgain(after: Life): void {
     if (this.#isUp && this.#life === after) this.startAgent();
   }
+}
+
+function servedBy(text = 'device-classes: []'): DesiredNode {
+  const decoded = decodeLvmdFile({ file: 'lvmd.yaml', text, mayBeEmpty: true });
+  const deviceClasses = decoded.kind === 'lvmd' ? lvmdDeviceClasses(decoded.spec) : [];
+  return { volumeGroups: [], thinPools: [], deviceClasses };
 }

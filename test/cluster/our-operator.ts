@@ -1,21 +1,42 @@
-import { startOperator } from '../../src/operator/operator.ts';
-import { driver, namespace, type OperatorProgram } from './programs.ts';
+import { judgesOf } from '../../src/operator/judges.ts';
+import { runKinds } from '../../src/operator/kind-watch.ts';
+import { lvmsKinds } from '../../src/operator/lvm-clusters-kinds.ts';
+import { type Operator, startOperator } from '../../src/operator/operator.ts';
+import { driver, namespace, type OperatorProgram, type Surroundings } from './programs.ts';
 
 /** The operator as it is, without its socket and its metrics. */
 export const ourOperator: OperatorProgram = (around) => ({
   run: async () => {
-    const { transport, clock, chance, wall, self, log } = around;
-    const operator = await startOperator(
-      {
-        ...{ names: { domain: driver, driver }, namespace, version: '0', host: self },
-        ...{ csiSocket: '', metricsAddress: '0' },
-      },
-      log,
-      {
-        ...{ transport: transport(), leaseTransport: transport(), clock, chance, wall },
-        sinceBootMs: () => 0,
-      },
-    );
+    const operator = await start(around, { actsOnLvmClusters: false });
     await operator.failed;
   },
 });
+
+/** The same for LVMClusters: it acts on them, and answers API servers without a socket. */
+export const ourLvmsOperator: OperatorProgram = (around) => ({
+  run: async (signal) => {
+    const { clock, chance } = around;
+    const { stores, failed } = await start(around, { actsOnLvmClusters: true });
+    const kinds = lvmsKinds({ client: around.client(), clock, chance }, namespace);
+    around.judge(judgesOf({ stores, kinds, namespace, driver, isMicroShift: () => false }));
+    await Promise.race([failed, runKinds(Object.values(kinds), signal)]);
+  },
+});
+
+function start(
+  around: Surroundings,
+  options: { readonly actsOnLvmClusters: boolean },
+): Promise<Operator> {
+  const { transport, clock, chance, wall, self, log } = around;
+  return startOperator(
+    {
+      ...{ names: { domain: driver, driver }, namespace, version: '0', host: self },
+      ...{ csiSocket: '', metricsAddress: '0', ...options },
+    },
+    log,
+    {
+      ...{ transport: transport(), leaseTransport: transport(), clock, chance, wall },
+      sinceBootMs: () => 0,
+    },
+  );
+}

@@ -3,8 +3,10 @@ import type { Service } from '../../src/csi/service.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { Clock } from '../../src/kube/ports.ts';
 import type { Transport } from '../../src/kube/transport.ts';
+import type { Judge } from '../../src/operator/webhook.ts';
 import type { FakeHost } from '../world/fake-host.ts';
 import type { Life } from './life.ts';
+import type { NodeDisk } from './node-disk.ts';
 
 /** What a process of ours finds around it. */
 export type Surroundings = {
@@ -18,12 +20,16 @@ export type Surroundings = {
   /** A name that no other process has, nor an earlier life of this one. */
   readonly self: string;
   readonly log: (line: { readonly level: string; readonly message: string }) => void;
+  /** From now on API servers find these behind the Service. */
+  readonly judge: (judges: ReadonlyMap<string, Judge>) => void;
 };
 
 export type NodeSurroundings = Surroundings & {
   readonly node: string;
   readonly host: FakeHost;
   readonly desired: DesiredNode;
+  /** What lies beside the disks that are given away. */
+  readonly disk: NodeDisk;
   /** The socket appears: from now on kubelet finds this behind it. */
   readonly serve: (service: Service) => void;
 };

@@ -1,13 +1,13 @@
 import { KubeClient } from '../../src/kube/client.ts';
-import { FakeApi } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
+import { JudgedApi } from '../kube/judged-api.ts';
 import { Chance } from '../world/chance.ts';
 import { FakeClock } from '../world/clock.ts';
 import { Desk } from './desk.ts';
 import { Kubelet } from './kubelet.ts';
 import { Life } from './life.ts';
 import { Link } from './link.ts';
-import { Machine } from './machine.ts';
+import { type BareMachine, Machine } from './machine.ts';
 import { Network, Nudge } from './network.ts';
 import { Pods } from './pods.ts';
 import {
@@ -20,10 +20,13 @@ import {
 import { Scheduler } from './scheduler.ts';
 import { SnapshotController } from './snapshot-controller.ts';
 import { VolumeController } from './volume-controller.ts';
+import { WebhookService } from './webhook-service.ts';
 
 export type StageSpec = {
   readonly seed?: number;
   readonly nodes?: number;
+  /** For machines of which LVMClusters make what there is. */
+  readonly bare?: (node: string) => BareMachine;
   readonly agent: AgentProgram;
   readonly operator: OperatorProgram;
 };
@@ -31,7 +34,8 @@ export type StageSpec = {
 /** A whole cluster in made-up time: nodes, control plane, and our processes in it. */
 export class ClusterStage {
   readonly clock: FakeClock;
-  readonly api: FakeApi;
+  readonly api: JudgedApi;
+  readonly webhook: WebhookService;
   readonly network: Network;
   readonly pods = new Pods();
   readonly machines = new Map<string, Machine>();
@@ -53,10 +57,11 @@ export class ClusterStage {
     this.#chance = chance;
     this.clock = new FakeClock(chance.fork());
     this.network = new Network(chance.fork());
-    this.api = new FakeApi({
+    this.api = new JudgedApi({
       ...{ nowMs: () => this.clock.nowMs(), newUid: () => ids.uuid() },
       newSuffix: () => ids.uuid().slice(0, 5),
     });
+    this.webhook = new WebhookService(this.network, new Chance(chance.seed));
     this.api.selectable.add('spec.nodeName');
     this.admin = new Desk(this.api, 'admin');
     for (let index = 1; index <= (spec.nodes ?? 2); index += 1) this.#addMachine(`n${index}`);
@@ -77,7 +82,8 @@ export class ClusterStage {
       this.admin.create(collections.nodes, { metadata });
       await this.clock.run(machine.setUp());
     }
-    this.#classes();
+    if (this.#spec.bare === undefined) this.#classes();
+    this.#kinds();
     for (const name of operators) this.startOperator(name);
     for (const machine of this.machines.values()) machine.startAgent();
     this.#bookmarks();
@@ -179,6 +185,7 @@ export class ClusterStage {
     const { agent } = this.#spec;
     const machine = new Machine({
       ...{ name, agent, clock: this.clock, chance: this.#chance.fork() },
+      bare: this.#spec.bare?.(name),
       surround: (where, role, life) => this.#surround(where, role, life),
       bug: (error) => this.#bug(error),
     });
@@ -245,6 +252,7 @@ export class ClusterStage {
       transport: link,
       client: () => new KubeClient({ transport: link(), clock: life.clock, chance: fraction }),
       ...{ clock: life.clock, chance: fraction, wall: () => clock.nowMs(), life, self },
+      judge: (judges) => this.webhook.serve({ life, machine, judges }),
       log: ({ level, message, ...rest }) => {
         this.lines.push(`${machine} ${role} ${level} ${message} ${JSON.stringify(rest)}`);
       },
@@ -269,16 +277,26 @@ export class ClusterStage {
     make('kept', 'thin', { ...waiting, reclaimPolicy: 'Retain' });
     make('at-once', 'thin', {});
     make('xfs', 'thick', waiting, { 'csi.storage.k8s.io/fstype': 'xfs' });
+  }
+
+  #kinds(): void {
     this.admin.create(collections.csiDrivers, { metadata: { name: driver } });
     this.admin.create(collections.snapshotClasses, {
       metadata: { name: 'snap' },
       ...{ driver, deletionPolicy: 'Delete' },
     });
-    for (const kind of ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses']) {
-      const metadata = { name: `${kind}.snapshot.storage.k8s.io` };
-      const spec = { versions: [{ name: 'v1', served: true }] };
-      this.admin.create(collections.definitions, { metadata, spec });
-    }
+    const define = (version: string, group: string, kinds: readonly string[]) => {
+      for (const kind of kinds) {
+        const metadata = { name: `${kind}.${group}` };
+        const spec = { versions: [{ name: version, served: true }] };
+        this.admin.create(collections.definitions, { metadata, spec });
+      }
+    };
+    const snapshots = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'];
+    define('v1', 'snapshot.storage.k8s.io', snapshots);
+    if (this.#spec.bare === undefined) return;
+    const lvms = ['lvmclusters', 'lvmvolumegroups', 'lvmvolumegroupnodestatuses'];
+    define('v1alpha1', 'lvm.topolvm.io', lvms);
   }
 }
 

@@ -1,5 +1,12 @@
 import { copySourceRole, poolMessengerRole, readTag } from '../../src/core/tags.ts';
-import { freeExtents, type Lv, sizeBytes, thinVolumesOf } from '../world/model.ts';
+import {
+  freeExtents,
+  freeExtentsOf,
+  type Lv,
+  sizeBytes,
+  thinVolumesOf,
+  type Vg,
+} from '../world/model.ts';
 import type { Machine } from './machine.ts';
 
 /** What is really on the disks of a machine, found without our own code. */
@@ -20,7 +27,8 @@ export function roomOn({ world, desired }: Machine, className: string): bigint {
   const vg = entry === undefined ? undefined : world.vg(entry.vg);
   if (entry === undefined || vg === undefined) return 0n;
   if (entry.layout.kind !== 'thin') {
-    const free = BigInt(freeExtents(vg) * vg.extentBytes) - entry.spareBytes;
+    const extents = entry.layout.kind === 'raid1' ? pairedExtents(vg) : freeExtents(vg);
+    const free = BigInt(extents * vg.extentBytes) - entry.spareBytes;
     return free > 0n ? free : 0n;
   }
   const { pool: name } = entry.layout;
@@ -29,6 +37,13 @@ export function roomOn({ world, desired }: Machine, className: string): bigint {
   const promised = thinVolumesOf(pool).reduce((total, lv) => total + sizeBytes(lv), 0);
   const most = Math.floor(sizeBytes(pool) * entry.overprovisionRatio);
   return BigInt(Math.max(0, most - promised));
+}
+
+/** Each extent of a mirror is on two devices. */
+function pairedExtents({ pvs }: Vg): number {
+  const free = pvs.map(freeExtentsOf);
+  const all = free.reduce((total, count) => total + count, 0);
+  return Math.min(Math.floor(all / 2), all - Math.max(0, ...free));
 }
 
 /** LVM gives whole extents. */

@@ -62,3 +62,24 @@ test('a report that somebody else changed is put right', async () => {
   await scene.until('right', () => scene.told('vg1') !== undefined);
   assert.deepEqual(scene.told('vg1'), told);
 });
+
+test('a disk that was named and comes later is taken, whether it was away or held something', async () => {
+  const deviceSelector = { paths: ['/dev/sdb'], optionalPaths: ['/dev/sda', '/dev/sdc'] };
+  const scene = new GroupScene();
+  const { admin, machine } = scene.stage.world;
+  admin.pull('/dev/sda');
+  admin.mkfs('/dev/sdc');
+  scene.group('vg1', { deviceSelector });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  await scene.settle(70_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+  admin.insert('/dev/sda');
+  const disk = machine.device('/dev/sdc');
+  if (disk !== undefined) disk.content = { writes: [], signatures: [] };
+  await scene.settle(70_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sda', '/dev/sdb', '/dev/sdc']);
+  const looks = deviceLooks(scene);
+  await scene.settle(120_000);
+  assert.equal(deviceLooks(scene), looks, 'when nothing is awaited nobody looks');
+});

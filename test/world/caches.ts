@@ -47,7 +47,10 @@ export class DiskCaches {
       if (kept?.sequence === vg.sequence || !chance.happens(0.5)) return [vg];
       return kept === undefined ? [] : [revive(kept, vg)];
     });
-    machine.vgs = machine.vgs.filter((vg) => vg.pvs.some((pv) => machine.deviceOf(pv)));
+    // Also on a disk that is out of its slot.
+    const devices = machine.devices.flatMap((disk) => [disk, ...disk.partitions]);
+    const labels = new Set(devices.map(({ label }) => label?.pvUuid));
+    machine.vgs = machine.vgs.filter((vg) => vg.pvs.some(({ uuid }) => labels.has(uuid)));
   }
 }
 

@@ -15,6 +15,8 @@ export class Machine {
   readonly devices: Device[];
   vgs: Vg[] = [];
   readonly destroyed: Destruction[] = [];
+  /** Devices that became part of a group, in order. */
+  readonly joined: Joining[] = [];
   readonly table = new MountTable();
   /** Volumes whose file system is frozen: all writing to them waits. */
   readonly frozen = new Set<Lv>();
@@ -99,9 +101,9 @@ export class Machine {
     return this.vgs.find((vg) => vg.pvs.some((pv) => pv.uuid === pvUuid));
   }
 
-  /** Every active volume with the minor number of its device. */
+  /** Every active volume with the minor number of its device; the kernel keeps it without disks. */
   minors(): ReadonlyMap<Lv, number> {
-    return this.table.minors(this.visibleVgs().flatMap((vg) => vg.lvs.filter((lv) => lv.isActive)));
+    return this.table.minors(this.vgs.flatMap((vg) => vg.lvs.filter((lv) => lv.isActive)));
   }
 
   minorOf(lv: Lv): number {
@@ -164,8 +166,18 @@ export class Machine {
     });
   }
 
+  recordJoining(vg: Vg, device: Device): void {
+    const { path, links, wwn, isBroken } = device;
+    const twins = this.present().filter((other) => other.wwn === wwn && other.type === device.type);
+    this.joined.push({
+      ...{ vg: vg.name, vgUuid: vg.uuid, names: [path, ...links], atMs: this.clock.nowMs() },
+      isDoubtful: isBroken || (wwn !== '' && twins.length > 1),
+    });
+  }
+
   recordDevice(deed: Destruction['deed'], device: Device, uuid: string): void {
     this.destroyed.push({
+      ...{ signatures: device.content.signatures.map(({ type }) => type) },
       deed,
       what: device.path,
       uuid,
@@ -176,6 +188,16 @@ export class Machine {
     });
   }
 }
+
+/** A device became part of a group. */
+export type Joining = {
+  readonly vg: string;
+  readonly vgUuid: string;
+  readonly names: readonly string[];
+  readonly atMs: number;
+  /** What is on it cannot be read, or another device says that it is the same. */
+  readonly isDoubtful: boolean;
+};
 
 /** One thing that is gone for good, and whether anybody could miss it. */
 export type Destruction = {
@@ -195,6 +217,8 @@ export type Destruction = {
   readonly wasInUse: boolean;
   /** The disks were told that nobody needs its blocks any more. */
   readonly isDiscarded?: boolean;
+  /** Of a device: what a probe had found on it. */
+  readonly signatures?: readonly string[];
   readonly tags: readonly string[];
   readonly atMs: number;
 };

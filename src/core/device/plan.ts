@@ -83,6 +83,15 @@ function isMember(device: ObservedDevice, vg: ObservedVg | undefined): boolean {
   return vg.pvs.some((pv) => !pv.isMissing && names.includes(pv.device));
 }
 
+/** Is anything named that is not in the group? It may come later, or be given up by others. */
+export function awaitsDevices(desired: DesiredVg, node: ObservedNode): boolean {
+  const { selector, name } = desired;
+  if (selector.kind === 'any') return false;
+  const vg = node.vgs.find((candidate) => candidate.name === name);
+  const members = node.devices.filter((device) => isMember(device, vg)).flatMap(namesOf);
+  return [...selector.required, ...selector.optional].some((path) => !members.includes(path));
+}
+
 function inThisGroup(vg: string): Exclusion {
   return { reason: 'in-this-group', message: `it is in the volume group ${vg} already` };
 }
@@ -199,5 +208,13 @@ function missingPaths(selector: DeviceSelector, node: ObservedNode): readonly st
 }
 
 function sorted(devices: readonly ObservedDevice[]): readonly ObservedDevice[] {
-  return devices.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
+  return devices.toSorted(byPath);
+}
+
+/** Made once: to make it costs more than all comparisons of a look. */
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** `sda2` before `sda10`. */
+export function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
+  return collator.compare(one.path, other.path);
 }

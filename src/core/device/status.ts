@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.ts';
-import type { Choice, ExcludedDevice } from './plan.ts';
+import { byPath, type Choice, type ExcludedDevice } from './plan.ts';
 
 /** One line a person reads about a device: what becomes of it, and why. */
 export type DeviceStatus = {
@@ -31,9 +31,7 @@ export function deviceStatus(choice: Choice): readonly DeviceStatus[] {
       reasons: [],
     }),
   );
-  return [...taken, ...leftAlone].toSorted((a, b) =>
-    a.path.localeCompare(b.path, 'en', { numeric: true }),
-  );
+  return [...taken, ...leftAlone].toSorted(byPath);
 }
 
 /** Empty loop devices and logical volumes that nobody named would drown the rest. */

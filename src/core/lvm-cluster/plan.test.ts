@@ -224,6 +224,28 @@ test('a class that was taken out goes step by step, once it holds nothing', () =
   assert.deepEqual(deeds({ groups: [...settled.groups, foreign] }), [], 'it is not ours');
 });
 
+test('a class that was taken out and stays is not the default beside another one', () => {
+  const claims = [claim('data', 'lvms-vg2')];
+  const second = { ...vg2Spec(), default: true };
+  const groups = settled.groups.map((one) =>
+    one.metadata.name === 'vg2' ? group('vg2', second) : one,
+  );
+  const { deeds: done, waits } = planCluster({
+    ...settled,
+    ...{ cluster: cluster([vg1]), groups, claims },
+  });
+  assert.deepEqual(done.map(shown), ['change-group vg2']);
+  const [change] = done;
+  assert.ok(change?.kind === 'change-group');
+  assert.deepEqual(change.spec, { ...second, default: false });
+  assert.equal(waits.length, 1);
+  const going = groups.map(({ metadata: { name }, spec = {} }) =>
+    group(name, spec, name === 'vg2' ? { deletionTimestamp: 'now' } : {}),
+  );
+  const last = planCluster({ ...settled, cluster: cluster([vg1]), groups: going, claims });
+  assert.deepEqual(last.deeds, [], 'agents serve nothing of it any more');
+});
+
 test('retained volumes and LVs that nothing else tells of hold a class too', () => {
   const one = { ...settled, cluster: cluster([vg1]) };
   const { waits } = planCluster({

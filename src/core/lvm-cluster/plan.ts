@@ -150,11 +150,12 @@ function planGoneClasses(view: ClusterView): Part {
   const waits: string[] = [];
   for (const name of ownClasses(view).filter((one) => !wanted.has(one))) {
     const held = heldBy(name, view);
+    const group = ownGroups(view).find(({ metadata }) => metadata.name === name);
     if (held.length > 0) {
       waits.push(`device class ${name} stays while it holds ${showFew(held)}`);
+      deeds.push(...noDefault(group));
       continue;
     }
-    const group = ownGroups(view).find(({ metadata }) => metadata.name === name);
     const others = classDeletions(name, view);
     if (others.length > 0) deeds.push(...others);
     else if (group !== undefined && group.metadata.deletionTimestamp === undefined) {
@@ -162,6 +163,14 @@ function planGoneClasses(view: ClusterView): Part {
     }
   }
   return { deeds, troubles: [], waits };
+}
+
+/** Another class is the default now, and lvmd.yaml takes one only. */
+function noDefault(group: LvmVolumeGroup | undefined): readonly Deed[] {
+  const { spec, metadata } = group ?? {};
+  const isGoing = metadata?.deletionTimestamp !== undefined;
+  if (group === undefined || spec?.default !== true || isGoing) return [];
+  return [{ kind: 'change-group', group, spec: { ...spec, default: false }, notes: [] }];
 }
 
 /** Does a cluster that stays have the class? */

@@ -263,10 +263,12 @@ function planRemoval(desired: DesiredVg, node: ObservedNode): Decision {
   return next({ kind: 'remove-vg', vg: vg.name, vgUuid: vg.uuid, permit });
 }
 
-/** Orphan labels left behind on devices that were named for the group: cleared last. */
+/** Orphan labels left behind on devices that were named for the group, or in it: cleared last. */
 export function planLabelRemoval(desired: DesiredVg, node: ObservedNode): Decision {
   for (const device of node.devices) {
-    if (!isNamed(device, desired.selector) || device.label.kind !== 'orphan') continue;
+    const { label } = device;
+    if (label.kind !== 'orphan') continue;
+    if (!isNamed(device, desired.selector) && !desired.release.includes(label.pvUuid)) continue;
     const pv = node.orphanPvs.find((orphan) => namesOf(device).includes(orphan.device));
     if (pv === undefined) continue;
     const permit = permitFor({ deed: 'remove-pv', pv, device });

@@ -52,6 +52,7 @@ export function vgcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   vg.pvs = made.map((device) => pvOn(device, vg));
   vg.tags = sortedTags(values(parsed, 'addtag'));
   machine.vgs.push(vg);
+  for (const device of made) machine.recordJoining(vg, device);
   return voice.say(`Volume group "${name}" successfully created`).end();
 }
 
@@ -69,6 +70,7 @@ export function vgextend(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   if (refusal !== undefined) return refusal;
   if (mishap === 'dies-after-labels') return voice.end(5);
   vg.pvs.push(...made.map((device) => pvOn(device, vg)));
+  for (const device of made) machine.recordJoining(vg, device);
   machine.commit(vg);
   return voice.say(`Volume group "${name}" successfully extended`).end();
 }
