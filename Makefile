@@ -43,13 +43,18 @@ test-all: $(stamp) ## every suite, whatever it takes
 	@node tools/test.ts all
 
 .PHONY: sim
-sim: $(stamp) ## explore random hosts, then clusters: make sim SEEDS=2000, or SEED=17 to replay a host
+sim: $(stamp) ## explore random hosts, clusters, LVMClusters: make sim SEEDS=2000, or SEED=17 to replay a host
 	@node test/sim/main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
 	@$(if $(SEED),,node test/sim/cluster-main.ts --seeds $(SEEDS))
+	@$(if $(SEED),,node test/sim/cluster-main.ts --of lvms --seeds $(SEEDS))
 
 .PHONY: sim-cluster
 sim-cluster: $(stamp) ## clusters alone: make sim-cluster SEEDS=400, or SEED=17 to replay one
 	@node test/sim/cluster-main.ts --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
+
+.PHONY: sim-lvms
+sim-lvms: $(stamp) ## LVMClusters alone: make sim-lvms SEEDS=400, or SEED=17 to replay one
+	@node test/sim/cluster-main.ts --of lvms --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
 
 .PHONY: mutants
 mutants: $(stamp) ## prove that the simulators catch deliberately broken cores and roles

@@ -4,6 +4,7 @@ import { desiredNode } from '../../src/core/node.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport } from '../../src/kube/transport.ts';
 import { Life } from '../../test/cluster/life.ts';
+import { NodeDisk } from '../../test/cluster/node-disk.ts';
 import { ourAgent } from '../../test/cluster/our-agent.ts';
 import { Chance } from '../../test/world/chance.ts';
 import { FakeClock } from '../../test/world/clock.ts';
@@ -72,7 +73,7 @@ export class FleetNode {
       client: () => new KubeClient({ transport, clock, chance }),
       ...{ life: new Life(clock), self: this.name, log: () => undefined },
       ...{ node: this.name, host: this.world.host(), desired: desiredNode(decoded.spec) },
-      serve: () => undefined,
+      ...{ disk: new NodeDisk(new Chance(1)), judge: () => undefined, serve: () => undefined },
     });
     program.run(this.#stop.signal).then(
       () => transport.close(),

@@ -1,20 +1,24 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type ClusterVerdict, simulateCluster } from './cluster.ts';
-import { clusterStoryOf } from './cluster-story.ts';
+import type { ClusterVerdict } from './cluster.ts';
+import { worldOf } from './cluster-worlds.ts';
 
 /**
  *   node test/sim/cluster-main.ts --seeds 2000               explore seeds 1 to 2000, on all cores
  *   node test/sim/cluster-main.ts --from 51 --seeds 100      a part of them, in one process
  *   node test/sim/cluster-main.ts --seed 17 --about pvc-1    replay one
+ *   node test/sim/cluster-main.ts --of lvms ...              the same with LVMClusters
  */
 const { values } = parseArgs({
   options: {
+    of: { type: 'string', default: 'cluster' },
     seeds: { type: 'string', default: '2000' },
     seed: { type: 'string' },
     from: { type: 'string' },
     step: { type: 'string', default: '1' },
+    /** Leaves out of a replay what its failure does not need: takes a while. */
+    short: { type: 'boolean', default: false },
     /** Shows what was said about this in a replay. */
     about: { type: 'string' },
   },
@@ -22,6 +26,7 @@ const { values } = parseArgs({
 
 type Totals = { clusters: number; claims: number; requests: number; commands: number };
 
+const world = worldOf(values.of);
 const seeds = Number(values.seeds);
 if (values.seed !== undefined) await replay(Number(values.seed));
 else if (values.from === undefined) await explore();
@@ -46,7 +51,8 @@ async function explore(): Promise<void> {
 
 /** What went wrong is printed at once, and the totals at the end. */
 function runPart(from: number, step: number): Promise<Totals> {
-  const args = ['--seeds', `${seeds}`, '--from', `${from}`, '--step', `${step}`];
+  const part = ['--from', `${from}`, '--step', `${step}`];
+  const args = ['--of', values.of, '--seeds', `${seeds}`, ...part];
   const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -69,7 +75,7 @@ function runPart(from: number, step: number): Promise<Totals> {
 async function explorePart(from: number, step: number): Promise<void> {
   const totals: Totals = { clusters: 0, claims: 0, requests: 0, commands: 0 };
   for (let seed = from; seed <= seeds; seed += step) {
-    const verdict = await simulateCluster(clusterStoryOf(seed));
+    const verdict = await world.simulate(seed);
     add(totals, verdict);
     if (verdict.violations.length === 0) continue;
     process.exitCode = 1;
@@ -86,8 +92,10 @@ function add(totals: Totals, { claims, requests, commands }: ClusterVerdict): vo
 }
 
 async function replay(seed: number): Promise<void> {
-  const story = clusterStoryOf(seed);
-  const { violations, lines } = await simulateCluster(story);
+  const { story, verdict } = values.short
+    ? await world.shrink(seed)
+    : { story: world.storyOf(seed), verdict: await world.simulate(seed) };
+  const { violations, lines } = verdict;
   const { events, ...rest } = story;
   console.log(JSON.stringify(rest));
   for (const { atMs, ...event } of events) {

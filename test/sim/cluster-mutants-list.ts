@@ -1,8 +1,9 @@
 import { rivalryEvery } from './cluster-story.ts';
+import { lvmsMutants } from './lvms-mutants-list.ts';
 import type { Mutant } from './mutants/list.ts';
 
-/** `step`: only every so manieth seed is about it. */
-export type ClusterMutant = Mutant & { readonly step?: number };
+/** `step`: only every so manieth seed is about it; `of`: the worlds whose stories must catch it. */
+export type ClusterMutant = Mutant & { readonly step?: number; readonly of?: 'lvms' };
 
 function one(name: string, file: string, find: string, replace: string): Mutant {
   return { name, edits: [{ file, find, replace }] };
@@ -16,6 +17,7 @@ const agent = 'src/agent/logical-volumes.ts';
 const reclaim = 'src/core/cluster/reclaim.ts';
 /** Deliberately broken roles. Random stories of a cluster must catch every one of them. */
 export const clusterMutants: readonly ClusterMutant[] = [
+  ...lvmsMutants,
   one(
     'a PersistentVolume goes before its LV',
     'src/operator/reclaimer.ts',

@@ -1,6 +1,7 @@
 import type { NetworkRates } from '../cluster/network.ts';
 import { Chance } from '../world/chance.ts';
 import type { FaultRates } from '../world/faults.ts';
+import { type Trouble, troubleOf } from './troubles.ts';
 
 /** What people and bad luck do to a cluster, drawn from one seed. */
 export type ClusterStory = {
@@ -34,14 +35,7 @@ export type Deed =
   | { readonly kind: 'write'; readonly name: string; readonly at: number; readonly mib: number }
   | { readonly kind: 'delete-claim' | 'delete-pod' | 'delete-snapshot'; readonly name: string }
   | { readonly kind: 'keep' | 'meddle' | 'delete-volume'; readonly name: string }
-  | { readonly kind: 'kill-agent' | 'power-off' | 'power-on' | 'cut'; readonly node: string }
-  | { readonly kind: 'kubelet'; readonly node: string }
-  /** A node, or where an operator runs. */
-  | { readonly kind: 'lag'; readonly node: string; readonly ms: number }
-  | { readonly kind: 'hold-agent'; readonly node: string; readonly ms: number }
-  | { readonly kind: 'kill-operator'; readonly name: string }
-  | { readonly kind: 'hold-operator'; readonly name: string; readonly ms: number }
-  | { readonly kind: 'mend' | 'away' | 'back' | 'compact' | 'reset' };
+  | Trouble;
 
 /** Every so manieth story is about operators that take each other's place. */
 export const rivalryEvery = 5;
@@ -112,7 +106,8 @@ class Teller {
     const draw = chance.below(100);
     if (draw < 34) return this.#more();
     if (draw < 60) return this.#change();
-    return this.#isRivalry ? this.#rivalry() : this.#trouble();
+    if (this.#isRivalry) return this.#rivalry();
+    return [troubleOf(chance, { nodes: this.#nodes, operators: this.#operators })];
   }
 
   /** A claim comes with its pod, most of the time. */
@@ -193,41 +188,6 @@ class Teller {
         return [{ kind: deed, name: pod }];
       case 'delete-snapshot':
         return [{ kind: deed, name: snapshot }];
-    }
-  }
-
-  #trouble(): readonly Deed[] {
-    const chance = this.#chance;
-    const node = chance.pick(this.#nodes) ?? 'n1';
-    const name = chance.pick(this.#operators) ?? 'o1';
-    const kind = chance.pick([
-      ...(['kill-agent', 'kill-agent', 'kill-operator', 'kill-operator', 'power-off'] as const),
-      ...(['power-on', 'cut', 'mend', 'mend', 'kubelet', 'hold-agent', 'hold-operator'] as const),
-      ...(['away', 'back', 'back', 'compact', 'reset', 'lag', 'lag'] as const),
-    ] as const);
-    const place = chance.pick([...this.#nodes, ...this.#operators]) ?? 'n1';
-    switch (kind) {
-      case 'kill-agent':
-      case 'power-off':
-      case 'power-on':
-      case 'kubelet':
-        return [{ kind, node }];
-      case 'cut':
-        return [{ kind, node: place }];
-      case 'lag':
-        return [{ kind, node: place, ms: chance.between(1_000, 60_000) }];
-      case 'hold-agent':
-        return [{ kind, node, ms: chance.between(100, 40_000) }];
-      case 'kill-operator':
-        return [{ kind, name }];
-      case 'hold-operator':
-        return [{ kind, name, ms: chance.between(100, 40_000) }];
-      case 'mend':
-      case 'away':
-      case 'back':
-      case 'compact':
-      case 'reset':
-        return [{ kind }];
     }
   }
 

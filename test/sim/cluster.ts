@@ -7,6 +7,7 @@ import { volumesOn } from '../cluster/truth.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { ClusterRules } from './cluster-rules.ts';
 import type { ClusterStory, Deed } from './cluster-story.ts';
+import { causeTrouble, endTroubles } from './troubles.ts';
 
 export type ClusterVerdict = {
   readonly seed: number;
@@ -75,7 +76,7 @@ class Simulation {
       if (this.rules.violations.length > 0) return;
     }
     await stage.advance(20_000);
-    this.#heal();
+    endTroubles(stage);
     await this.#settle('after the story');
     if (this.rules.violations.length > 0) return;
     this.#giveBack();
@@ -112,20 +113,6 @@ class Simulation {
     const isCut = ({ kind }: Deed) => kind === 'away';
     const { lostAnswer = 0, failed = 0, refused = 0 } = this.#story.network;
     return this.#story.events.some(isCut) || lostAnswer + failed + refused > 0;
-  }
-
-  #heal(): void {
-    const { stage } = this;
-    stage.network.rates({});
-    stage.network.mend();
-    stage.network.catchUp();
-    stage.network.isAway = false;
-    stage.api.cacheLag = 0;
-    for (const machine of stage.machines.values()) {
-      machine.world.faults.stop();
-      machine.kubelet?.losesAnswers(0);
-      machine.powerOn();
-    }
   }
 
   #giveBack(): void {
@@ -208,7 +195,7 @@ class Simulation {
         this.#meddle(deed);
         return;
       default:
-        this.#trouble(deed);
+        causeTrouble(stage, deed);
     }
   }
 
@@ -223,14 +210,6 @@ class Simulation {
       this.stage.admin.claim(from)?.spec ?? {};
     const isRaw = volumeMode === 'Block';
     this.stage.claim(name, { className, isRaw, size: `${mib}Mi`, source });
-  }
-
-  #restartKubelet(node: string): void {
-    const { machines, pods } = this.stage;
-    const machine = machines.get(node);
-    machine?.kubelet?.restart();
-    if (machine?.isUp === true) void machine.kubelet?.register('known');
-    pods.changed();
   }
 
   /** Somebody keeps a volume after all, or writes to objects that we are about to write to. */
@@ -257,61 +236,4 @@ class Simulation {
       admin.patch(collections.logicalVolumes, record.metadata, { metadata });
     }
   }
-
-  #trouble(deed: Trouble): void {
-    const { stage } = this;
-    const { network } = stage;
-    switch (deed.kind) {
-      case 'kill-agent':
-        stage.machine(deed.node).killAgent();
-        return;
-      case 'power-off':
-        if (stage.machine(deed.node).isUp) stage.cutPower(deed.node);
-        return;
-      case 'power-on':
-        stage.powerOn(deed.node);
-        return;
-      case 'cut':
-        network.cut(deed.node);
-        return;
-      case 'lag':
-        network.lag(deed.node, stage.clock.nowMs() + deed.ms);
-        return;
-      case 'kubelet':
-        this.#restartKubelet(deed.node);
-        return;
-      case 'hold-agent':
-        stage.machine(deed.node).holdUpAgent(deed.ms);
-        return;
-      case 'kill-operator':
-        stage.killOperator(deed.name);
-        return;
-      case 'hold-operator':
-        stage.operators.get(deed.name)?.holdUp(deed.ms);
-        return;
-      case 'mend':
-        network.mend();
-        return;
-      case 'away':
-        network.isAway = true;
-        return;
-      case 'back':
-        network.isAway = false;
-        return;
-      case 'compact':
-        stage.api.compact();
-        return;
-      case 'reset':
-        stage.network.resetWatches();
-    }
-  }
 }
-
-type Trouble = Exclude<
-  Deed,
-  {
-    kind:
-      | ('claim' | 'restore' | 'clone' | 'snapshot' | 'pod' | 'resize' | 'write')
-      | ('delete-claim' | 'delete-pod' | 'delete-snapshot' | 'keep' | 'meddle' | 'delete-volume');
-  }
->;

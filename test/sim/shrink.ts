@@ -12,6 +12,19 @@ export async function shrink(story: Story): Promise<Story> {
       break;
     }
   }
+  return shortened(shortest, fails);
+}
+
+function onlyOne(story: Story, kind: keyof Story['rates']): Story['rates'] {
+  return { [kind]: story.rates[kind] ?? 0 };
+}
+
+/** Without the events that the failure does not need. */
+export async function shortened<S extends { readonly events: readonly object[] }>(
+  story: S,
+  fails: (candidate: S) => Promise<boolean>,
+): Promise<S> {
+  let shortest = story;
   for (let size = Math.ceil(shortest.events.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let from = 0; from < shortest.events.length; ) {
       const events = shortest.events.filter((_, index) => index < from || index >= from + size);
@@ -21,8 +34,4 @@ export async function shrink(story: Story): Promise<Story> {
     }
   }
   return shortest;
-}
-
-function onlyOne(story: Story, kind: keyof Story['rates']): Story['rates'] {
-  return { [kind]: story.rates[kind] ?? 0 };
 }

@@ -1,0 +1,189 @@
+import type { ClusterMutant } from './cluster-mutants-list.ts';
+
+const plan = 'src/core/lvm-cluster/plan.ts';
+const wish = 'src/core/lvm-cluster/node-wish.ts';
+const status = 'src/core/lvm-cluster/status.ts';
+const agent = 'src/agent/volume-groups.ts';
+const operator = 'src/operator/lvm-clusters.ts';
+const deeds = 'src/operator/lvm-clusters-deeds.ts';
+const devices = 'src/core/device/plan.ts';
+const reasons = 'src/core/device/reasons.ts';
+
+function one(name: string, file: string, find: string, replace: string): ClusterMutant {
+  return { name, of: 'lvms', edits: [{ file, find, replace }] };
+}
+
+/** What becomes of LVMClusters, deliberately broken: random stories must catch every one of them. */
+export const lvmsMutants: readonly ClusterMutant[] = [
+  // What an operator plans.
+  one('a class goes with volumes in it', plan, 'if (held.length > 0) {', 'if (0 > 1) {'),
+  one(
+    'an LVMCluster goes with volumes in it',
+    plan,
+    'if (waits.length > 0) return { deeds: freed, troubles: [], waits };',
+    '',
+  ),
+  one('an LVMCluster goes before its groups', plan, 'if (groups.length > 0) {', 'if (0 > 1) {'),
+  one(
+    'an LVMCluster goes before its reports',
+    plan,
+    'if (view.reports.length > 0) {',
+    'if (0 > 1) {',
+  ),
+  one(
+    'an LVMCluster is not marked',
+    plan,
+    'if (!(cluster.metadata.finalizers ?? []).includes(clusterFinalizer)) {',
+    'if (0 > 1) {',
+  ),
+  one(
+    'what the webhook would have refused is acted upon',
+    plan,
+    'const wrong = problems.filter(({ isStrict }) => !isStrict).map(showProblem);',
+    'const wrong = problems.filter(() => 0 > 1).map(showProblem);',
+  ),
+  one(
+    'a change that can never be is written to a group',
+    plan,
+    'return findings.problems.map(showProblem);',
+    'return [];',
+  ),
+  one(
+    'LVs that nothing else tells of do not count',
+    'src/core/lvm-cluster/gate.ts',
+    '...own.map(',
+    '...[].map(',
+  ),
+  // What an operator does.
+  one(
+    'of two LVMClusters the newer one counts',
+    operator,
+    'const [first, ...others] = [...kinds.clusters.values()].toSorted(byAge);',
+    'const [first, ...others] = [...kinds.clusters.values()].toSorted(byAge).toReversed();',
+  ),
+  one(
+    'a status is written again and again',
+    operator,
+    'if (isSameJson(status, cluster.status ?? {})) return;',
+    '',
+  ),
+  one(
+    'a group keeps what was wanted first',
+    deeds,
+    "{ op: 'add', path: '/spec', value: spec },",
+    '',
+  ),
+  one(
+    'a report keeps its mark',
+    deeds,
+    'return release(lvmNodeStatusKind, deed.report, reportFinalizer, means);',
+    'return;',
+  ),
+  // What is told.
+  one(
+    'a group that is not well is told as Ready',
+    status,
+    "if (status === 'Ready') return [];",
+    "if (status !== 'Progressing') return [];",
+  ),
+  one(
+    'a time is told that is always now',
+    status,
+    'lastTransitionTime: old?.lastTransitionTime ?? nowText',
+    'lastTransitionTime: old === undefined ? nowText : nowText',
+  ),
+  one(
+    'disks that are left alone are not told',
+    'src/core/lvm-cluster/node-report.ts',
+    "device.state === 'left-alone'",
+    "device.state === 'used'",
+  ),
+  // What an agent wants of its node.
+  one(
+    'a group is begun without a mark',
+    wish,
+    'const served = meant.filter(isMarked);',
+    'const served = meant;',
+  ),
+  one(
+    'a node that is not meant takes part',
+    wish,
+    'isSelected(node, spec?.nodeSelector),',
+    'isSelected(node, undefined),',
+  ),
+  one(
+    'disks may be wiped again and again',
+    wish,
+    'return !isWiped && !known.has(metadata.name) && !present.has(metadata.name);',
+    'return true || isWiped || known.size + present.size > 0;',
+  ),
+  one(
+    'a group is let go while it is there',
+    wish,
+    "volumeGroups: volumeGroups.map((vg) => ({ ...vg, presence: 'absent' }) as const),",
+    'volumeGroups: [] as DesiredVg[],',
+  ),
+  // What an agent does.
+  one(
+    'what was made is forgotten',
+    agent,
+    'if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);',
+    'void uuid;',
+  ),
+  one(
+    'a pool is not made',
+    agent,
+    'for (const pool of desired.thinPools) {',
+    'for (const pool of []) {',
+  ),
+  one('a group that cannot go counts as gone', agent, 'return whyOf(error);', 'return undefined;'),
+  one(
+    'nobody knows whose labels are left',
+    'src/agent/group-memory.ts',
+    'return keys.filter((key) => isPvOf(name, key)).map((key) => key.slice(name.length + 1));',
+    'return keys.filter(() => 0 > 1);',
+  ),
+  one(
+    'words of an administrator are written over',
+    'src/api/lvm-cluster/lvmd-text.ts',
+    'return group === undefined ? entry : updated(entry, group);',
+    'return group === undefined ? entry : entryFor(group);',
+  ),
+  // Which devices are taken.
+  one(
+    'a disk that comes later is not looked for',
+    devices,
+    '.some((path) => !members.includes(path));\n}\n\nfunction inThisGroup',
+    '.some((path) => 0 > 1 && path === members[0]);\n}\n\nfunction inThisGroup',
+  ),
+  one(
+    'a class takes disks that it does not name',
+    devices,
+    "if (desired.selector.kind === 'paths' && !isNamed(device, desired.selector)) {",
+    'if (0 > 1) {',
+  ),
+  one(
+    'a class that takes no new disks takes them',
+    'src/core/node.ts',
+    "takesNewDevices: spec.ownership === 'managed' && !isStatic(devices),",
+    "takesNewDevices: spec.ownership === 'managed',",
+  ),
+  one(
+    'of two disks that say they are one both are taken',
+    devices,
+    "return [{ reason: 'ambiguous', message }];",
+    'return message === "" ? [] : [];',
+  ),
+  one(
+    'a disk that is open is free',
+    reasons,
+    "if (device.exclusiveOpen === 'free') return undefined;",
+    "if (device.exclusiveOpen !== 'unknown') return undefined;",
+  ),
+  one(
+    'a disk that is read-only is fit',
+    reasons,
+    "(device.isReadOnly ? 'it is read-only' : undefined)",
+    '(device.isReadOnly ? undefined : undefined)',
+  ),
+];

@@ -1,0 +1,208 @@
+import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import type { StorageClass } from '../../src/api/objects/storage.ts';
+import type { ClusterStage } from '../cluster/stage.ts';
+import { isEqual } from '../kube/fake-api-rules.ts';
+import { byHand, strangeProvisioner } from './lvms-admin.ts';
+import { standingFindings } from './lvms-proofs.ts';
+import {
+  classesIn,
+  clustersOf,
+  groupsOf,
+  isMeant,
+  type Naming,
+  namedBy,
+  reportsOf,
+  volumesIn,
+} from './lvms-truth.ts';
+
+/** At rest an LVMCluster is as it is wanted, or says why not, and that is so. */
+export function restFindings(stage: ClusterStage): readonly string[] {
+  const [cluster, ...others] = clustersOf(stage);
+  const second = others.flatMap((other) => {
+    const said = conditionOf(other, 'ResourcesAvailable')?.message ?? '';
+    return said.includes('there can be one LVMCluster only')
+      ? []
+      : [`the LVMCluster ${other.metadata.name} is one too many, and nobody says so`];
+  });
+  if (cluster === undefined) return leftovers(stage);
+  const isGoing = cluster.metadata.deletionTimestamp !== undefined;
+  return [...(isGoing ? goingFindings(stage, cluster) : livingFindings(stage, cluster)), ...second];
+}
+
+/** Where there is no LVMCluster nothing of one is left. */
+function leftovers(stage: ClusterStage): readonly string[] {
+  const { admin } = stage;
+  return [
+    ...groupsOf(stage).map(({ metadata }) => `the LVMVolumeGroup ${metadata.name} is left`),
+    ...reportsOf(stage).map(({ metadata }) => `the report of ${metadata.name} is left`),
+    ...[...admin.classes.filter((one) => !isStrange(one)), ...admin.snapshotClasses]
+      .filter(({ metadata }) => metadata.name.startsWith('lvms-'))
+      .map(({ metadata }) => `the class ${metadata.name} is left`),
+  ];
+}
+
+function isStrange(one: StorageClass | undefined): boolean {
+  return one?.provisioner === strangeProvisioner;
+}
+
+function conditionOf({ status }: LvmCluster, type: string) {
+  return status?.conditions?.find((one) => one.type === type);
+}
+
+function livingFindings(stage: ClusterStage, cluster: LvmCluster): readonly string[] {
+  const { status } = cluster;
+  const resources = conditionOf(cluster, 'ResourcesAvailable');
+  if (resources === undefined || status === undefined) return ['the LVMCluster has no status'];
+  const lines = resources.status === 'True' ? [] : resources.message.split('\n');
+  const unproven = lines
+    .filter((line) => !isProven(stage, cluster, line))
+    .map((line) => `the LVMCluster says what is not so: ${line}`);
+  const standing = classesIn(cluster).flatMap((one) => classFindings(stage, cluster, one, lines));
+  const { isWell, isAll } = standOf(stage, cluster);
+  const isReady = isAll && isWell && lines.length === 0;
+  const isSaid = status.state === 'Ready' && status.ready === true;
+  return [
+    ...unproven,
+    ...standing,
+    ...(isReady === isSaid ? [] : [`the LVMCluster is ${status.state}: ${told(cluster)}`]),
+    ...goneFindings(stage, cluster, lines),
+  ];
+}
+
+function told({ status }: LvmCluster): string {
+  return (status?.conditions ?? []).map(({ message }) => message).join('; ');
+}
+
+function standOf(stage: ClusterStage, cluster: LvmCluster) {
+  const all = classesIn(cluster).map((one) => {
+    const nodes = stage.admin.nodes.filter((node) => isMeant(one, cluster, node));
+    const states = nodes.map(({ metadata }) => reportOn(stage, metadata.name, one.name)?.status);
+    return { count: nodes.length, isWell: states.every((state) => state === 'Ready') };
+  });
+  return { isAll: all.every(({ count }) => count > 0), isWell: all.every(({ isWell }) => isWell) };
+}
+
+function reportOn(stage: ClusterStage, node: string, name: string) {
+  const report = reportsOf(stage).find(({ metadata }) => metadata.name === node);
+  return report?.spec?.nodeStatus?.find((one) => one.name === name);
+}
+
+function classFindings(
+  stage: ClusterStage,
+  cluster: LvmCluster,
+  one: LvmDeviceClass,
+  lines: readonly string[],
+): readonly string[] {
+  const group = groupsOf(stage).find(({ metadata }) => metadata.name === one.name);
+  // What is refused for its own sake is not made, and stays as it was.
+  const isRefused = lines.some((line) => line.startsWith('spec.') || line.includes(one.name));
+  const isSame = isEqual(group?.spec?.deviceSelector, one.deviceSelector);
+  if (isRefused && (group === undefined || !isSame)) return [];
+  if (group === undefined) return [`there is no LVMVolumeGroup ${one.name}`];
+  if (!isSame) return [`the LVMVolumeGroup ${one.name} is not as it is wanted`];
+  if (group.metadata.deletionTimestamp !== undefined) return [];
+  const isClass = stage.admin.storageClass(`lvms-${one.name}`) !== undefined;
+  const unserved = isClass || isRefused ? [] : [`there is no StorageClass lvms-${one.name}`];
+  const meant = stage.admin.nodes.filter((node) => isMeant(one, cluster, node));
+  return [
+    ...unserved,
+    ...meant.flatMap(({ metadata: { name } }) => {
+      const said = reportOn(stage, name, one.name);
+      if (said === undefined) return [`${name} tells nothing of ${one.name}`];
+      const others = othersOn(stage, name, one.name);
+      return standingFindings({ machine: stage.machine(name), one, told: said, others });
+    }),
+  ];
+}
+
+/** Groups that are there beside it, also those that shall go and hold something. */
+function othersOn(stage: ClusterStage, node: string, name: string): readonly Naming[] {
+  const mark = `cleanup.vgmanager.node.topolvm.io/${node}`;
+  return groupsOf(stage)
+    .filter(({ metadata }) => metadata.name !== name && metadata.finalizers?.includes(mark))
+    .map(({ spec = {} }) => spec);
+}
+
+/** Classes that were taken out are gone, or stay for a reason. */
+function goneFindings(
+  stage: ClusterStage,
+  cluster: LvmCluster,
+  lines: readonly string[],
+): readonly string[] {
+  const wanted = new Set(classesIn(cluster).map(({ name }) => name));
+  if (wanted.size === 0) return [];
+  return groupsOf(stage)
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => !wanted.has(name))
+    .filter((name) => !lines.some((line) => line.startsWith(`device class ${name} `)))
+    .filter((name) => !isStuck(stage, name))
+    .map((name) => `the LVMVolumeGroup ${name} is not wanted any more, and stays`);
+}
+
+/** On some node something that we may not remove is in the group, or its disks are away. */
+function isStuck(stage: ClusterStage, name: string): boolean {
+  return [...stage.machines.values()].some(({ world }) => {
+    const { machine } = world;
+    const vg = machine.vgs.find((one) => one.name === name);
+    if (vg === undefined) return false;
+    return vg.lvs.some((lv) => lv.name === byHand) || machine.missingPvs(vg).length > 0;
+  });
+}
+
+function goingFindings(stage: ClusterStage, cluster: LvmCluster): readonly string[] {
+  const { name } = cluster.metadata;
+  const names = [
+    ...new Set([
+      ...classesIn(cluster).map((one) => one.name),
+      ...groupsOf(stage).map(({ metadata }) => metadata.name),
+    ]),
+  ];
+  const held = names.filter((one) => volumesIn(stage, one).length > 0);
+  const stuck = names.filter((one) => isStuck(stage, one));
+  if (held.length === 0 && stuck.length === 0) return [`the LVMCluster ${name} does not go`];
+  const said = told(cluster);
+  return [...held, ...(held.length > 0 ? [] : stuck)]
+    .filter((one) => !said.includes(one))
+    .map((one) => `the LVMCluster ${name} does not go for ${one}, and says only: ${said}`);
+}
+
+/** What the operator says of an object is so. */
+function isProven(stage: ClusterStage, cluster: LvmCluster, line: string): boolean {
+  const [, held] = /^device class (\S+) stays while it holds /.exec(line) ?? [];
+  if (held !== undefined) return volumesIn(stage, held).length > 0;
+  const [, strange] = /^StorageClass lvms-(\S+) has another provisioner/.exec(line) ?? [];
+  if (strange !== undefined) return isStrange(stage.admin.storageClass(`lvms-${strange}`));
+  const [, going] = /^LVMVolumeGroup (\S+) is being deleted/.exec(line) ?? [];
+  if (going !== undefined) return isStuck(stage, going);
+  const [, name, field] = /^spec\.storage\.deviceClasses\[(\w+)\]\.?(\S*) /.exec(line) ?? [];
+  if (line.startsWith('spec.storage.deviceClasses ')) return isWrongTogether(cluster);
+  return name !== undefined && isWrong(stage, cluster, name, field ?? '');
+}
+
+function isWrongTogether(cluster: LvmCluster): boolean {
+  const classes = classesIn(cluster);
+  return classes.length === 0 || classes.filter((one) => one.default === true).length > 1;
+}
+
+/** A field that is wrong by itself, or that can never be changed and was. */
+function isWrong(stage: ClusterStage, cluster: LvmCluster, name: string, field: string): boolean {
+  const classes = classesIn(cluster);
+  const one = classes.find((each) => each.name === name);
+  if (one === undefined) return false;
+  const group = groupsOf(stage).find(({ metadata }) => metadata.name === name);
+  const [part = ''] = field.split(/[.[]/);
+  const changed = group !== undefined && !isEqual(at(group.spec, part), at(one, part));
+  if (!field.startsWith('deviceSelector')) return changed;
+  const names = namedBy(one);
+  const theirs = classes.filter((other) => other !== one).flatMap(namedBy);
+  const isGreedy = names.length === 0 && classes.length > 1;
+  const isDouble = new Set(names).size < names.length || names.some((it) => theirs.includes(it));
+  const isNoPath = names.some((it) => !it.startsWith('/dev/'));
+  const isEmpty = one.deviceSelector !== undefined && names.length === 0;
+  const isFew = one.raidConfig !== undefined && names.length < 2;
+  return changed || isGreedy || isDouble || isNoPath || isEmpty || isFew;
+}
+
+function at(object: object | undefined, key: string): unknown {
+  return (object as Readonly<Record<string, unknown>> | undefined)?.[key];
+}
