@@ -15,9 +15,9 @@ export function meteredHost(
 ): Host {
   return {
     ...bound(host),
-    start: (command, signal) => {
+    start: (command, signal, heard) => {
       const startedAtMs = nowMs();
-      const running = host.start(command, signal);
+      const running = host.start(command, signal, heard);
       const end = (result: ProgramRun['result']) =>
         tell({ command, result, durationMs: nowMs() - startedAtMs });
       running.result.then(

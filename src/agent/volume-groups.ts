@@ -11,7 +11,13 @@ import { OperationError } from '../base/failures.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
-import { poolReason, reportFor, stayReport, withTrouble } from '../core/lvm-cluster/node-report.ts';
+import {
+  poolReason,
+  reportFor,
+  stayReport,
+  withMove,
+  withTrouble,
+} from '../core/lvm-cluster/node-report.ts';
 import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
@@ -285,9 +291,10 @@ export class VolumeGroups {
   #told({ wish, troubles, unserved }: Sight, node: ObservedNode): readonly LvmVolumeGroupStatus[] {
     const { served, unmarked, leaving, desired } = wish;
     const all = [...served, ...unmarked];
-    const made = reportFor(all, desired, node, this.#reports.told).map((one) =>
-      withTrouble(one, troubles.get(one.name ?? '')),
-    );
+    const { moves } = this.#parts.engine;
+    const made = reportFor(all, desired, node, this.#reports.told)
+      .map((one) => withTrouble(one, troubles.get(one.name ?? '')))
+      .map((one) => withMove(one, moves.in(one.name ?? '')));
     const staying = leaving.flatMap((group) => {
       const why = troubles.get(group.metadata.name);
       return why === undefined ? [] : [stayReport(group, node, why)];

@@ -11,6 +11,7 @@ import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
 import { observeNode } from './look.ts';
 import { PublicationEye } from './look-publication.ts';
 import { HostModel, type Report } from './model.ts';
+import { Moves } from './moves.ts';
 import type { Clock, Host, Signal, Trace } from './ports.ts';
 import { Turns } from './turns.ts';
 import { kernelWitness } from './witness.ts';
@@ -40,6 +41,7 @@ export class Engine {
   readonly model: HostModel;
   /** By names of LVs: what is done with one volume is done in turn, whoever asks for it. */
   readonly turns = new Turns();
+  readonly moves: Moves;
   readonly #tools: LaneTools;
   readonly #clock: Clock;
   readonly #eye: PublicationEye;
@@ -57,6 +59,8 @@ export class Engine {
     const witness = kernelWitness(this.#eye);
     this.#tools = { host, model: this.model, witness, trace, strays: () => this.strays() };
     this.#devices = new Lane(this.#tools);
+    const suspect = (step: Step & { readonly vg: string }) => this.#lane(step.vg).suspect(step);
+    this.moves = new Moves({ host, model: this.model, trace, suspect });
     this.model.onReport(() => {
       for (const lane of this.#lanes.values()) lane.takeUpRescue();
     });
@@ -69,7 +73,10 @@ export class Engine {
     return job.outcome;
   }
 
-  /** The same for tasks that choose devices: one at a time on the whole node. */
+  /**
+   * The same for tasks that choose devices: one at a time on the whole node. A device that has to
+   * be emptied first is not waited for: the answer tells that it goes on.
+   */
   submitNode<Status>(task: NodeTask<Status>, signal?: Signal): Promise<Outcome<Status>> {
     const alone = () => this.#lane(task.vg).exclusive(() => this.#settle(task, signal));
     return this.#devices.exclusive(alone);
@@ -138,7 +145,9 @@ export class Engine {
   /** Changing commands of an earlier life that still run: what they do is yet to come. */
   async strays(): Promise<readonly string[]> {
     if (!this.#mayHaveStrays) return [];
-    const strays = await this.#tools.host.strays();
+    const all = await this.#tools.host.strays();
+    // What empties a device may go on for hours, and stands in nobody's way.
+    const strays = all.filter((words) => !/\bpvmove\b/.test(words));
     this.#mayHaveStrays = strays.length > 0;
     return strays;
   }
@@ -171,10 +180,16 @@ export class Engine {
       const node = await observeNode(this.#tools.host, task.paths, signal);
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
-      if (decision.kind === 'rest') {
+      const isMove = decision.kind === 'step' && decision.step.kind === 'evacuate-pv';
+      if (decision.kind === 'rest' || isMove) {
         await this.#flush(touched, node);
+        if (isMove) this.moves.goOn(decision.step, { noun, volume });
+        else this.moves.forgive(task.vg);
         return { kind: 'settled', status: task.status(node) };
       }
+      // What was moved away from it must be kept by the others before it goes.
+      if (decision.step.kind === 'reduce-vg')
+        await this.#tools.host.flush(devicesOf(node, task.vg));
       const step = show(decision.step);
       last = { step, repeats: step === last.step ? last.repeats + 1 : 0 };
       if (failure !== undefined && last.repeats > 0) throw failure;

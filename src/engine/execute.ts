@@ -44,8 +44,9 @@ export async function runCommand(
   step: AnyStep,
   subject: Subject,
   trace: Trace,
+  heard?: (text: string) => void,
 ): Promise<string> {
-  const running = host.start(command);
+  const running = host.start(command, undefined, heard);
   let result: CommandResult | undefined;
   let failure: OperationError | undefined;
   try {
@@ -127,6 +128,7 @@ const noRoom: ReadonlySet<FailureCode> = new Set<FailureCode>([
 ]);
 
 const roomCodes: { readonly [kind in AnyStep['kind']]?: FailureCode } = {
+  'evacuate-pv': 'DeviceStays',
   'extend-lv': 'InsufficientCapacityToExpand',
   'create-thin-snapshot': 'InsufficientCapacityForSnapshot',
   'create-cow-snapshot': 'InsufficientCapacityForSnapshot',

@@ -8,8 +8,11 @@ import type { Command, CommandResult } from '../lvm/command.ts';
  * engine cannot tell them apart, and knows no clock, no process and no file of its own.
  */
 export type Host = {
-  /** Starts a command. What was started is awaited by `gone`, whatever becomes of `result`. */
-  start(command: Command, signal?: Signal): Running;
+  /**
+   * Starts a command. What was started is awaited by `gone`, whatever becomes of `result`. What it
+   * says is heard as it says it.
+   */
+  start(command: Command, signal?: Signal, heard?: (text: string) => void): Running;
   /** Changing commands of an earlier life of ours, or of another process of ours, that still run. */
   strays(): Promise<readonly string[]>;
   /** Can the block device be opened exclusively right now? */

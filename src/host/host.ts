@@ -19,7 +19,7 @@ export function realHost(options: HostOptions): Host {
   const soon = <T>(path: string, work: () => Promise<T>) => patience.run(path, fileTimeoutMs, work);
   const flush = (device: string) => patience.run(device, flushTimeoutMs, () => flushDevice(device));
   return {
-    start: (command, signal) => startCommand(command, options, signal),
+    start: (command, signal, heard) => startCommand(command, options, signal, heard),
     strays: () => findStrays({ directory: '/proc', patience, timeoutMs: fileTimeoutMs }),
     exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
     links: (directory) => soon(directory, () => findLinks(directory)),

@@ -26,7 +26,12 @@ export const life = randomUUID();
  * `gone` waits until the last process that holds its output is gone: behind nsenter that is the
  * real program, even if nsenter itself was killed.
  */
-export function startCommand(command: Command, options: RunOptions, signal?: Signal): Running {
+export function startCommand(
+  command: Command,
+  options: RunOptions,
+  signal?: Signal,
+  heard?: (text: string) => void,
+): Running {
   const startedAtMs = performance.now();
   const [program, ...args] = wordsOf(command, options);
   const child = spawn(program ?? '', args, {
@@ -40,6 +45,7 @@ export function startCommand(command: Command, options: RunOptions, signal?: Sig
     },
   });
   const output = collect(child, command);
+  if (heard !== undefined) child.stdout?.on('data', (chunk: Buffer) => heard(chunk.toString()));
   const end = endOf(child);
   const finished = end.then((ending): CommandResult => {
     if (ending.error !== undefined) throw cannotStart(command, ending.error);

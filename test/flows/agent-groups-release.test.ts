@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { bytes } from '../../src/base/bytes.ts';
+import { isBlocked } from '../../src/core/usable-vg.ts';
+import { desiredVolume } from '../../src/core/volume/desired.ts';
+import { volumeTask } from '../../src/engine/tasks.ts';
+import { thickClass } from '../samples/observed.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 const note = 'release.devices.quarry.io/n1';
@@ -104,4 +109,65 @@ test('an agent that is killed at any moment of a release comes to its end', asyn
     assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb'], `after ${turns} turns`);
     assert.notEqual(scene.stage.world.lv('vg1', 'data'), undefined);
   }
+});
+
+test('while a device is emptied everything else goes on, and its progress is told', async () => {
+  const scene = await ready('sdb', 'sdc');
+  fill(scene, 'data', '1g', '/dev/sdc');
+  const { world } = scene.stage;
+  world.faults.always('pvmove', { kind: 'slow', ms: 1_200_000 });
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('it is begun', () => world.vg('vg1')?.moves.length === 1);
+  scene.group('vg2', paths('sda'));
+  await scene.until('another group is ready', () => scene.isReady('vg2'));
+  assert.equal(world.vg('vg1')?.moves.length, 1, 'long before it is done');
+  const sizeBytes = bytes(64n * 1024n ** 2n);
+  for (const vg of ['vg1', 'vg2']) {
+    const desired = desiredVolume({ name: `in-${vg}`, className: '', sizeBytes }, [
+      thickClass({ vg }),
+    ]);
+    assert.ok(!isBlocked(desired));
+    let answer = '';
+    void scene.stage.engine.submit(volumeTask(desired)).then(({ kind }) => {
+      answer = kind;
+    });
+    await scene.until('a volume is made', () => answer === 'settled');
+  }
+  assert.equal(world.vg('vg1')?.moves.length, 1);
+  const told = () => scene.told('vg1')?.reason ?? '';
+  await scene.until('half of it is told', () => /\/dev\/sdc is .*, 50 % are moved/.test(told()));
+  assert.equal(scene.told('vg1')?.status, 'Progressing');
+  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.equal(scene.stage.ran.filter(({ step }) => step === 'evacuate-pv').length, 1);
+});
+
+test('a move that was cut off goes on, though its places are all that was free', async () => {
+  const scene = await ready('sdb', 'sdc');
+  fill(scene, 'data', '3g', '/dev/sdc');
+  fill(scene, 'other', '900m', '/dev/sdb');
+  const { world } = scene.stage;
+  world.faults.next('pvmove', { kind: 'killed', when: 'after', mishap: 'left-moving' });
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('it is cut off', () =>
+    scene.stage.ran.some(({ step, exitCode }) => step === 'evacuate-pv' && exitCode === undefined),
+  );
+  scene.kill();
+  assert.equal(world.vg('vg1')?.moves.length, 1);
+  scene.start();
+  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
+  assert.notEqual(world.lv('vg1', 'data'), undefined);
+});
+
+test('what pvmove refuses is told, and tried again', async () => {
+  const scene = await ready('sdb', 'sdc');
+  fill(scene, 'data', '1g', '/dev/sdc');
+  const { faults } = scene.stage.world;
+  const stderr = '  Insufficient free space: 30 extents needed, but only 11 available\n';
+  faults.always('pvmove', { kind: 'fail', exitCode: 5, stderr });
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('told', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /^DeviceStays: .*only 11 available/s);
+  faults.stop();
+  await scene.until('left', () => scene.devicesOf('vg1').length === 1);
 });

@@ -144,7 +144,12 @@ async function release(node: DesiredNode, device: string): Promise<Told> {
   const pvs = (await engine.observe()).host.vgs.flatMap((each) => each.pvs);
   const uuids = pvs.filter((pv) => pv.device === device).map(({ uuid }) => uuid);
   const leaving = { ...vg, selector, takesNewDevices: false, release: uuids };
-  return told(await engine.submitNode(volumeGroupTask(leaving, node)));
+  for (;;) {
+    const outcome = await engine.submitNode(volumeGroupTask(leaving, node));
+    const isDone = outcome.kind === 'blocked' || outcome.status.state !== 'Progressing';
+    if (isDone) return told(outcome);
+    await realClock.sleep(100);
+  }
 }
 
 /** Who wants a device to leave has taken it out of what he asks for. */

@@ -52,12 +52,15 @@ export class FakeHost implements Host {
     this.#deathWatchers.push(tell);
   }
 
-  start(command: Command, signal?: Signal): Running {
+  start(command: Command, signal?: Signal, heard?: (text: string) => void): Running {
     if (this.#isDead) return { result: never(), gone: never() };
     if (command.isHeld === true) return this.#hold(command);
     const running = this.#processes.start(command, signal, {
       die: () => this.die(),
       isDead: () => this.#isDead,
+      hear: (text) => {
+        if (!this.#isDead) heard?.(text);
+      },
     });
     return { result: this.#whileAlive(running.result), gone: this.#whileAlive(running.gone) };
   }

@@ -89,6 +89,8 @@ export type Starter = {
   /** Ends it, for faults that crash it. */
   readonly die: () => void;
   readonly isDead: () => boolean;
+  /** What the command says before it ends. */
+  readonly hear: (text: string) => void;
 };
 
 class Process implements Running {
@@ -248,6 +250,10 @@ class Process implements Running {
     const lock = this.#lock;
     if (lock !== undefined) this.#locks.release(lock);
     this.#lock = undefined;
+    for (const percent of [25, 50, 75]) {
+      const say = () => this.#start.starter.hear(`  ${this.argv.at(-1)}: Moved: ${percent}.00%\n`);
+      clock.after((copyMs * percent) / 100, say, 'pvmove tells');
+    }
     clock.after(
       copyMs,
       () => {

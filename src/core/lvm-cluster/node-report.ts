@@ -93,7 +93,19 @@ export function withTrouble(
   why: string | undefined,
 ): LvmVolumeGroupStatus {
   if (one.status !== 'Progressing' || why === undefined) return one;
+  // Whoever holds the lock lets it go again.
+  if (/\bLvmLocked: /.test(why)) return { ...one, reason: why };
   return { ...one, status: one.devices === undefined ? 'Failed' : 'Degraded', reason: why };
+}
+
+/** A device that is being emptied, and how far that is. */
+export function withMove(
+  one: LvmVolumeGroupStatus,
+  move: { readonly device: string; readonly percent: number | undefined } | undefined,
+): LvmVolumeGroupStatus {
+  if (one.status !== 'Progressing' || move === undefined) return one;
+  const far = move.percent === undefined ? '' : `, ${Math.floor(move.percent)} % are moved`;
+  return { ...one, reason: `${move.device} is being emptied, and leaves then${far}` };
 }
 
 /** Of a group that shall go and cannot yet. */

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
 import { inUseReasons } from '../device/reasons.ts';
+import { dmName } from '../names.ts';
 import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest, type Step } from '../step.ts';
@@ -84,12 +85,16 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     return blocked('VolumeGroupForeign', message);
   }
   const leaving = planRelease(desired, vg, { node, choice }) ?? planReleasedLabel(desired, node);
-  // What cannot leave for lack of room may find it on a device that comes.
-  if (leaving !== undefined && leaving.kind !== 'blocked') return leaving;
-  if (!desired.takesNewDevices) return leaving ?? rest;
+  const coming = planComing(desired, vg, { node, choice });
+  // What leaves may find room on a device that comes, and may take hours.
+  return coming.kind === 'step' ? coming : (leaving ?? coming);
+}
+
+function planComing(desired: DesiredVg, vg: ObservedVg, { node, choice }: Looked): Decision {
+  if (!desired.takesNewDevices) return rest;
   const obstacle = planDevicesFirst(desired, node, choice);
-  if (obstacle !== undefined) return leaving ?? obstacle;
-  if (choice.chosen.length === 0) return leaving ?? rest;
+  if (obstacle !== undefined) return obstacle;
+  if (choice.chosen.length === 0) return rest;
   return next({
     kind: 'extend-vg',
     vg: vg.name,
@@ -210,7 +215,9 @@ may be another name of it`;
       if (isBlocked(permit)) return blocked('DeviceStays', permit.message);
       return next({ kind: 'reduce-vg', ...target, permit });
     }
-    return roomElsewhere(vg, pv) ?? next({ kind: 'evacuate-pv', ...target });
+    const isBegun = isMoving(vg, node);
+    const full = isBegun ? undefined : roomElsewhere(vg, pv);
+    return full ?? next({ kind: 'evacuate-pv', ...target });
   }
   return undefined;
 }
@@ -236,6 +243,14 @@ function planReleasedLabel(desired: DesiredVg, node: ObservedNode): Decision | u
 export function isWanted(selector: DesiredVg['selector'], paths: readonly string[]): boolean {
   if (selector.kind === 'any') return false;
   return [...selector.required, ...selector.optional].some((path) => paths.includes(path));
+}
+
+/** A move that was begun has its places already, and the kernel shows it. */
+function isMoving(vg: ObservedVg, node: ObservedNode): boolean {
+  const stem = `/dev/mapper/${dmName(vg.name, 'pvmove')}`;
+  return node.devices.some(
+    ({ path }) => path.startsWith(stem) && /^[0-9]+$/.test(path.slice(stem.length)),
+  );
 }
 
 function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {

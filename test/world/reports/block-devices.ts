@@ -30,6 +30,7 @@ function node(machine: Machine, device: Device, minors: ReadonlyMap<Lv, number>)
   const children = [
     ...device.partitions.map((part) => node(machine, part, minors)),
     ...volumesOn(machine, device).map((lv) => lvNode(lv, minors)),
+    ...movesOn(machine, device),
   ];
   const { signatures } = device.content;
   const fileSystem = signatures.find(({ usage }) => usage !== 'partition-table');
@@ -84,6 +85,24 @@ function volumesOn(machine: Machine, device: Device): readonly Lv[] {
     const bearer = lv.body.kind === 'thin' ? lv.body.pool : lv;
     return lv.isActive && strandsOf(bearer).some(({ strand }) => strandIsOn(strand, uuid));
   });
+}
+
+/** What a pvmove copies with stands on the device that is emptied. */
+function movesOn(machine: Machine, device: Device): readonly Node[] {
+  const uuid = device.label?.pvUuid;
+  const vg = uuid === undefined ? undefined : machine.vgOfPv(uuid);
+  const at = vg?.moves.findIndex((move) => move.pv.uuid === uuid) ?? -1;
+  if (vg === undefined || at < 0) return [];
+  const nothing = { model: null, serial: null, wwn: null, mountpoint: null, fstype: null };
+  return [
+    {
+      name: `/dev/mapper/${vg.name.replaceAll('-', '--')}-pvmove${at}`,
+      kname: `/dev/dm-${900 + at}`,
+      'maj:min': `254:${900 + at}`,
+      ...{ type: 'lvm', size: device.sizeBytes, ro: false, state: 'running', ...nothing },
+      ...{ pttype: null, partlabel: null, parttype: null },
+    },
+  ];
 }
 
 function strandIsOn(strand: Strand, uuid: string | undefined): boolean {
