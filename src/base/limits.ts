@@ -93,6 +93,7 @@ export const limits = {
   thinPoolSizePercentAdvised: 90,
   /** Above this fill of data or metadata new thin volumes are refused. */
   thinPoolFullPercent: 95,
+  /** From this fill on a pool is warned of. */
   thinPoolWarnPercent: 80,
   /** A pool that may grow by itself does so from this fill on, by this share of its size. */
   thinPoolGrowAtPercent: 75,

@@ -14,7 +14,7 @@ const reports = (group: Parameters<typeof sample.groupStatus>[0]) => ({
     sample.report('n2', sample.groupStatus(), sample.raidGroup()),
   ],
 });
-const full = reports({ status: 'Degraded', reason: 'data 97 %, metadata 3 % full' });
+const full = reports({ status: 'Degraded', reason: 'thin pool vg1/pool: ThinPoolFull: data 97 %' });
 
 test('a cluster that is well is well for status and doctor', async (t) => {
   const line = await CommandLine.begin(t);

@@ -83,3 +83,23 @@ test('a disk that was named and comes later is taken, whether it was away or hel
   await scene.settle(120_000);
   assert.equal(deviceLooks(scene), looks, 'when nothing is awaited nobody looks');
 });
+
+test('a pool that fills is warned of, and degrades its class when it is full', async () => {
+  const scene = await ready({ thinPoolConfig: { name: 'pool', overprovisionRatio: 10 } });
+  const looks = deviceLooks(scene);
+  const { world } = scene.stage;
+  make(scene, 'v1', '--type', 'thin', '--virtualsize', '8g', '--thinpool', 'pool');
+  const volume = world.lv('vg1', 'v1');
+  const pool = world.lv('vg1', 'pool');
+  assert.ok(volume !== undefined && pool !== undefined);
+  const size = pool.extents * 4 * 1024 ** 2;
+  assert.equal(world.write(volume, 0, Math.floor(size * 0.85)), undefined);
+  await scene.settle(120_000);
+  assert.match(scene.told('vg1')?.warnings?.join() ?? '', /pool is filling: data 8\d %/);
+  assert.ok(scene.isReady('vg1'));
+  assert.equal(deviceLooks(scene), looks);
+  assert.equal(world.write(volume, 0, Math.floor(size * 0.97)), undefined);
+  await scene.settle(120_000);
+  assert.equal(scene.told('vg1')?.status, 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /ThinPoolFull: data 9\d %/);
+});

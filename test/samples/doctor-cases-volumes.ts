@@ -75,17 +75,29 @@ export const groups: readonly Case[] = [
     remedy: /cabling/,
   },
   {
-    title: 'the data of a pool fills up',
+    title: 'the data of a pool is full',
     change: report(
-      sample.groupStatus({ status: 'Degraded', reason: 'data 96.5 %, metadata 12 % full' }),
+      sample.groupStatus({
+        ...{ status: 'Degraded', reason: 'thin pool vg1/pool: ThinPoolFull: data 96 % full' },
+      }),
       sample.raidGroup(),
     ),
-    found: [['PoolFull', status, /data 96\.5 %/]],
+    found: [['PoolFull', status, /data 96 %/]],
+  },
+  {
+    title: 'the data of a pool fills up',
+    change: report(
+      sample.groupStatus({ warnings: ['thin pool vg1/pool is filling: data 82 % full'] }),
+      sample.raidGroup(),
+    ),
+    found: [['PoolFull', status, /data 82 %/]],
   },
   {
     title: 'a pool has no room for data',
     change: report(
-      sample.groupStatus({ status: 'Degraded', reason: 'out_of_data' }),
+      sample.groupStatus({
+        ...{ status: 'Degraded', reason: 'thin pool vg1/pool: ThinPoolFull: out_of_data' },
+      }),
       sample.raidGroup(),
     ),
     found: [['PoolFull', status, /out_of_data/]],

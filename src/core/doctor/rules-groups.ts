@@ -9,8 +9,8 @@ import { isOfNode } from '../cluster/capacity-objects.ts';
 import { wordIn } from '../cluster/logical-volume-refusal.ts';
 import { clusterNames } from '../cluster/names.ts';
 import { tellsOfContent } from '../device/reasons.ts';
+import { isPoolReason, withoutPool } from '../lvm-cluster/node-report.ts';
 import { storageClassName } from '../lvm-cluster/objects.ts';
-import { tellsOfFill } from '../thin-pool/status.ts';
 import { type Finding, type FindingCode, finding } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';
 import { type Rule, refTo } from './rule.ts';
@@ -60,8 +60,7 @@ function ofReason(told: Told, picture: ClusterPicture): readonly Finding[] {
     status === 'Progressing' && !picture.clusters.some((one) => isLate(one, picture));
   if (status === 'Ready' || isUnderWay) return [];
   if (reason === '') return [of('GroupUnwell', told, `it is ${status}`)];
-  if (tellsOfFill(reason)) return [of('PoolFull', told, `its thin pool: ${reason}`)];
-  const failure = wordIn(reason)?.code;
+  const failure = wordIn(withoutPool(reason))?.code;
   if (failure === undefined) return [of('GroupUnwell', told, reason)];
   const code = byFailure[failure] ?? 'GroupUnwell';
   if (code === 'NoDevices') {
@@ -78,6 +77,7 @@ function ofWarnings(told: Told): readonly Finding[] {
   return warnings.flatMap((warning) => {
     const isMissing = warning.startsWith('a device of ');
     if (isMissing && isTold) return [];
+    if (isPoolReason(warning)) return [of('PoolFull', told, warning)];
     return [of(isMissing ? 'DeviceMissing' : 'GroupUnwell', told, warning)];
   });
 }

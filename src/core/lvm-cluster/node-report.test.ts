@@ -10,7 +10,7 @@ import {
   sampleVg,
 } from '../../../test/samples/observed.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
-import type { ObservedNode } from '../observed.ts';
+import type { ObservedLv, ObservedNode } from '../observed.ts';
 import { reportFor } from './node-report.ts';
 import { wishFor } from './node-wish.ts';
 
@@ -59,14 +59,30 @@ test('devices that are left alone have reasons', () => {
   );
 });
 
-test('a class is as well as its pool', () => {
+function withPool(fill: Partial<ObservedLv>) {
   const thinPoolConfig = { name: 'pool', overprovisionRatio: 10 };
-  const full = samplePool({ name: 'pool', sizeBytes: extents(900), dataPercent: 97 });
+  const pool = samplePool({ name: 'pool', sizeBytes: extents(900), ...fill });
   const pvs = [samplePv({ device: '/dev/sdb' })];
-  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs: [full] });
-  const told = report({ ...named, thinPoolConfig }, nodeOf([inGroup], { vgs: [vg] }));
-  assert.equal(told?.status, 'Degraded', JSON.stringify(told));
-  assert.match(told?.reason ?? '', /data 97 %/);
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs: [pool] });
+  return report({ ...named, thinPoolConfig }, nodeOf([inGroup], { vgs: [vg] }));
+}
+
+test('a class is as well as its pool', () => {
+  for (const fill of [{ dataPercent: 97.4 }, { dataPercent: 3, metadataPercent: 95 }]) {
+    const told = withPool(fill);
+    assert.equal(told?.status, 'Degraded', JSON.stringify(told));
+    assert.match(told?.reason ?? '', /^thin pool vg1\/pool: ThinPoolFull: data \d+ %, metadata/);
+  }
+  assert.match(withPool({ health: 'needs_check' })?.reason ?? '', /ThinPoolUnhealthy: needs_check/);
+});
+
+test('a pool that fills is warned of long before it is full', () => {
+  for (const fill of [{ dataPercent: 80.3 }, { dataPercent: 3, metadataPercent: 94.9 }]) {
+    const told = withPool(fill);
+    assert.equal(told?.status, 'Ready', JSON.stringify(told));
+    assert.match(told?.warnings?.join() ?? '', /^thin pool vg1\/pool is filling: data \d+ %/);
+  }
+  assert.equal(withPool({ dataPercent: 79.9 })?.warnings, undefined);
 });
 
 test('what will need somebody soon is told beside size and room', () => {

@@ -10,6 +10,7 @@ import { planDevices } from '../device/plan.ts';
 import { deviceStatus } from '../device/status.ts';
 import type { DesiredNode } from '../node.ts';
 import {
+  findLv,
   findVg,
   type ObservedHost,
   type ObservedLv,
@@ -18,7 +19,7 @@ import {
 } from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
 import type { DesiredThinPool } from '../thin-pool/desired.ts';
-import { thinPoolStatus } from '../thin-pool/status.ts';
+import { poolWarning, thinPoolStatus } from '../thin-pool/status.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
 import { volumeGroupStatus } from '../volume-group/status.ts';
@@ -59,7 +60,7 @@ function groupReport(
     .filter((device) => device.state === 'left-alone')
     .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
   const raid = vg === undefined ? undefined : raidReport(vg);
-  const warnings = [...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
+  const warnings = [...fillWarning(pool, vg), ...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
   const members = vg?.pvs.map(({ device }) => device).toSorted() ?? lastTold(own, before);
   return {
     ...policy,
@@ -132,6 +133,11 @@ export function isPoolReason(reason: string): boolean {
   return reason.startsWith(ofPool);
 }
 
+/** The code comes first in it. */
+export function withoutPool(reason: string): string {
+  return isPoolReason(reason) ? reason.slice(reason.indexOf(': ') + 2) : reason;
+}
+
 function poolStanding(pool: DesiredThinPool, node: ObservedNode): Standing {
   const { name, state, reason } = thinPoolStatus(pool, node);
   return { state, reason: reason === '' ? '' : poolReason(name, reason) };
@@ -168,6 +174,15 @@ export function warningsOf(vg: ObservedVg | undefined, node: ObservedHost): read
     ...missing.map((uuid) => `a device of ${vg.name} is missing: ${uuid}`),
     ...(duplicates > 1 ? [`${duplicates} volume groups are called ${vg.name}`] : []),
   ];
+}
+
+function fillWarning(
+  pool: DesiredThinPool | undefined,
+  vg: ObservedVg | undefined,
+): readonly string[] {
+  const lv = pool === undefined || vg === undefined ? undefined : findLv(vg, pool.name);
+  const filling = lv === undefined ? undefined : poolWarning(lv);
+  return filling === undefined ? [] : [`${ofPool}${vg?.name}/${lv?.name} ${filling}`];
 }
 
 function unnamedOf(

@@ -323,9 +323,16 @@ const states: readonly (readonly [string, DesiredThinPool, ObservedVg[], string,
   [
     'a pool that fills up',
     wanted(),
-    [vgWithFree([98], { lvs: [samplePool({ sizeBytes: extents(900), dataPercent: 80 })] })],
+    [vgWithFree([98], { lvs: [samplePool({ sizeBytes: extents(900), dataPercent: 94.9 })] })],
+    'Ready',
+    /^$/,
+  ],
+  [
+    'a pool that is full',
+    wanted(),
+    [vgWithFree([98], { lvs: [samplePool({ sizeBytes: extents(900), dataPercent: 95 })] })],
     'Degraded',
-    /data 80 %/,
+    /^ThinPoolFull: data 95 %/,
   ],
   [
     'a pool LVM complains of',

@@ -38,14 +38,26 @@ export function thinPoolStatus(desired: DesiredThinPool, host: ObservedHost): Th
   }
 }
 
-/** Is a pool that is told of in these words filling up? The texts of `poolComplaint`. */
-export function tellsOfFill(text: string): boolean {
-  return /^data [\d.]+ %, metadata [\d.]+ % full$|^out_of_data$/.test(text);
+/** From where on it takes nothing new. */
+export function poolComplaint(pool: ObservedLv): string {
+  if (pool.health === 'out_of_data') return `ThinPoolFull: ${pool.health}`;
+  if (pool.health !== '') return `ThinPoolUnhealthy: ${pool.health}`;
+  if (fillOf(pool) < limits.thinPoolFullPercent) return '';
+  return `ThinPoolFull: ${fillText(pool)}: it takes nothing new`;
 }
 
-export function poolComplaint(pool: ObservedLv): string {
-  if (pool.health !== '') return pool.health;
-  const fill = Math.max(pool.dataPercent ?? 0, pool.metadataPercent ?? 0);
-  if (fill < limits.thinPoolWarnPercent) return '';
-  return `data ${pool.dataPercent ?? 0} %, metadata ${pool.metadataPercent ?? 0} % full`;
+/** What stops nothing yet. */
+export function poolWarning(pool: ObservedLv): string | undefined {
+  const fill = fillOf(pool);
+  if (fill < limits.thinPoolWarnPercent || fill >= limits.thinPoolFullPercent) return undefined;
+  return `is filling: ${fillText(pool)}; delete volumes, or add devices to its group`;
+}
+
+function fillOf({ dataPercent = 0, metadataPercent = 0 }: ObservedLv): number {
+  return Math.max(dataPercent, metadataPercent);
+}
+
+/** In whole percent: a text that changes with every write would be told with every write. */
+function fillText({ dataPercent = 0, metadataPercent = 0 }: ObservedLv): string {
+  return `data ${Math.floor(dataPercent)} %, metadata ${Math.floor(metadataPercent)} % full`;
 }
