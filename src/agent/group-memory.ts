@@ -1,3 +1,5 @@
+import { isSameJson } from '../api/same.ts';
+import type { Wipes } from '../core/device/wipes.ts';
 import type { ObservedVg } from '../core/observed.ts';
 import type { NodeFiles } from './node-files.ts';
 
@@ -33,6 +35,16 @@ export class GroupMemory {
     else known.set(name, uuid);
     await this.#files.writeKnown(known);
     this.#known = known;
+  }
+
+  /** Disks that were wiped, or are about to be. */
+  wipes(): Promise<Wipes> {
+    return this.#files.readWipes();
+  }
+
+  async noteWipes(wipes: Wipes): Promise<void> {
+    const before = await this.wipes();
+    if (!isSameJson([...before], [...wipes])) await this.#files.writeWipes(wipes);
   }
 
   /** Groups whose removal is under way. */

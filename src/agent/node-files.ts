@@ -1,7 +1,9 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { OperationError } from '../base/failures.ts';
+import type { Wipes } from '../core/device/wipes.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
+import { readWipes, writeWipes } from '../host/wiped-disks.ts';
 
 /** What is kept on the node's own disk. */
 export type NodeFiles = {
@@ -14,6 +16,9 @@ export type NodeFiles = {
   writeLvmd(text: string, before: string | undefined): Promise<void>;
   readKnown(): Promise<ReadonlyMap<string, string>>;
   writeKnown(known: ReadonlyMap<string, string>): Promise<void>;
+  /** Disks that were wiped, or are about to be. */
+  readWipes(): Promise<Wipes>;
+  writeWipes(wipes: Wipes): Promise<void>;
   /** Groups that are being removed. */
   readLeaving(): Promise<ReadonlyMap<string, string>>;
   writeLeaving(leaving: ReadonlyMap<string, string>): Promise<void>;
@@ -40,6 +45,8 @@ export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFil
     },
     readKnown: () => readKnownGroups(stateDirectory),
     writeKnown: (known) => writeKnownGroups(stateDirectory, known),
+    readWipes: () => readWipes(stateDirectory),
+    writeWipes: (wipes) => writeWipes(stateDirectory, wipes),
     readLeaving: () => readKnownGroups(stateDirectory, 'leaving.json'),
     writeLeaving: (leaving) => writeKnownGroups(stateDirectory, leaving, 'leaving.json'),
   };

@@ -9,6 +9,7 @@ import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
+import { endedWipes } from '../core/device/wipes.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import {
@@ -17,9 +18,11 @@ import {
   stayReport,
   withMove,
   withTrouble,
+  withWarnings,
 } from '../core/lvm-cluster/node-report.ts';
 import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
+import { permittedWipes } from '../core/lvm-cluster/permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
 import type { ObservedDevice, ObservedHost, ObservedNode } from '../core/observed.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -68,6 +71,8 @@ type Sight = {
   readonly troubles: Troubles;
   /** Why lvmd.yaml does not say what is served. */
   readonly unserved: string | undefined;
+  /** Why disks are not wiped, by the name of the group. */
+  readonly kept: ReadonlyMap<string, readonly string[]>;
 };
 
 /**
@@ -151,7 +156,7 @@ export class VolumeGroups {
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
     const troubles: Troubles = new Map();
     await this.#settleNotes(wished(), troubles, signal);
-    const wish = wished();
+    const { wish, kept } = await this.#permitWipes(wished(), troubles);
     await this.#markAll(wish, troubles, signal);
     await this.#make(wish, troubles);
     const unserved = await this.#serve(wish);
@@ -164,11 +169,11 @@ export class VolumeGroups {
     }
     // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
     const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
-    this.#parts.tellDisks({ node: looked, known: this.#memory.known });
-    const sight = { wish, devices: looked.devices, troubles, unserved };
+    const sight = { wish, devices: looked.devices, troubles, unserved, kept };
     const told = this.#told(sight, looked);
     this.#sight = sight;
-    await this.#noteWipes(wish, told, signal);
+    await this.#noteWipes(sight, told, signal);
+    await this.#tellDisks(looked, troubles);
     await this.#reports.tell(told, signal);
     // Whoever makes it anew must not find it told of.
     for (const group of gone) await this.#marks.unmark(group, signal);
@@ -187,6 +192,16 @@ export class VolumeGroups {
   async #tellOfLvmd(signal: AbortSignal): Promise<undefined> {
     await this.#reports.tell(externalReport(this.#parts.lvmd(), await this.#host()), signal);
     return undefined;
+  }
+
+  async #tellDisks(node: ObservedNode, troubles: Troubles): Promise<void> {
+    try {
+      const wipes = await this.#memory.wipes();
+      this.#parts.tellDisks({ node, known: this.#memory.known, wipes });
+    } catch (error) {
+      // Whoever plans goes by what was told before.
+      troubles.set('', whyOf(error));
+    }
   }
 
   #logOnce(troubles: Troubles): void {
@@ -231,6 +246,24 @@ export class VolumeGroups {
       }
     } catch (error) {
       troubles.set('', `devices that shall leave: ${whyOf(error)}`);
+    }
+  }
+
+  /** A disk is written down before it is wiped, and never wiped a second time. */
+  async #permitWipes(wish: NodeWish, troubles: Troubles): Promise<Pick<Sight, 'wish' | 'kept'>> {
+    const { volumeGroups } = wish.desired;
+    const wiping = volumeGroups.filter(({ selector }) => selector.forceWipe);
+    if (wiping.length === 0) return { wish, kept: new Map() };
+    try {
+      const before = await this.#memory.wipes();
+      const node = await this.#parts.engine.observeNode(pathsNamed(volumeGroups));
+      const { desired, wipes, kept } = permittedWipes(wish.desired, node, before);
+      await this.#memory.noteWipes(wipes);
+      return { wish: { ...wish, desired }, kept };
+    } catch (error) {
+      const why = `nothing is wiped: ${whyOf(error)}`;
+      troubles.set('', why);
+      return { wish, kept: new Map(wiping.map(({ name }) => [name, [why]])) };
     }
   }
 
@@ -288,13 +321,17 @@ export class VolumeGroups {
     }
   }
 
-  #told({ wish, troubles, unserved }: Sight, node: ObservedNode): readonly LvmVolumeGroupStatus[] {
+  #told(
+    { wish, troubles, unserved, kept }: Sight,
+    node: ObservedNode,
+  ): readonly LvmVolumeGroupStatus[] {
     const { served, unmarked, leaving, desired } = wish;
     const all = [...served, ...unmarked];
     const { moves } = this.#parts.engine;
     const made = reportFor(all, desired, node, this.#reports.told)
       .map((one) => withTrouble(one, troubles.get(one.name ?? '')))
-      .map((one) => withMove(one, moves.in(one.name ?? '')));
+      .map((one) => withMove(one, moves.in(one.name ?? '')))
+      .map((one) => withWarnings(one, kept.get(one.name ?? '') ?? []));
     const staying = leaving.flatMap((group) => {
       const why = troubles.get(group.metadata.name);
       return why === undefined ? [] : [stayReport(group, node, why)];
@@ -331,17 +368,22 @@ export class VolumeGroups {
 
   /** What was wiped once is never wiped again, whatever becomes of the disk. */
   async #noteWipes(
-    { served }: NodeWish,
+    { wish, devices }: Sight,
     told: readonly LvmVolumeGroupStatus[],
     signal: AbortSignal,
   ): Promise<void> {
-    for (const group of served) {
+    for (const group of wish.served) {
       const { metadata, spec } = group;
       const mayWipe = spec?.deviceSelector?.forceWipeDevicesAndDestroyAllData === true;
       const isMade = told.some(
         ({ name, devices }) => name === metadata.name && devices !== undefined,
       );
       if (!mayWipe || this.#marks.isWiped(group) || !isMade) continue;
+      const desired = wish.desired.volumeGroups.find(({ name }) => name === metadata.name);
+      const before = await this.#memory.wipes();
+      if (desired !== undefined) {
+        await this.#memory.noteWipes(endedWipes(desired, devices, before));
+      }
       await this.#marks.noteWipe(group, signal);
     }
   }

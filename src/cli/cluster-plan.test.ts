@@ -39,7 +39,9 @@ async function scene(t: TestContext) {
     sampleDevice({ path: '/dev/sdc', sizeBytes: extents(100), fileSystem: 'xfs' }),
   ];
   const node = { devices, vgs: [], orphanPvs: [] };
-  const annotations = { [inventoryAnnotation]: inventoryText({ node, known: new Map() }) ?? '' };
+  const annotations = {
+    [inventoryAnnotation]: inventoryText({ node, known: new Map(), wipes: new Map() }) ?? '',
+  };
   server.api.put(collections.nodes, { metadata: { name: 'n1', annotations } });
   const run = async (...words: readonly string[]) => {
     const lines: string[] = [];

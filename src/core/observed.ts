@@ -83,7 +83,12 @@ export type ObservedLv = {
 /** What may or may not be on a device. `unknown` counts as "something". */
 export type Signatures =
   | { readonly kind: 'none' }
-  | { readonly kind: 'found'; readonly types: readonly string[] }
+  | {
+      readonly kind: 'found';
+      readonly types: readonly string[];
+      /** Of those that have one. */
+      readonly uuids?: readonly string[];
+    }
   | { readonly kind: 'unknown'; readonly why: string };
 
 /** What LVM says of a device when the devices file and all filters are bypassed. */

@@ -3,6 +3,7 @@ import { type Blocked, blocked, type FailureCode } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { DeviceSelector } from './device/desired.ts';
 import { holdsPartitionsOnly, inUseReasons } from './device/reasons.ts';
+import { mayWipe } from './device/wipeable.ts';
 import type { ObservedDevice, ObservedLv, ObservedPv, ObservedVg, Signatures } from './observed.ts';
 import { fileSystemUuid } from './publication/file-systems.ts';
 import { copyingTag, isOurs, pendingTag, rawTag, readBytes, readTag } from './tags.ts';
@@ -131,7 +132,7 @@ function againstWipe(question: Extract<Question, { deed: 'wipe-device' }>): Bloc
     return no('DeviceHoldsData', device.path, `it is not a partition of ${disk.path}`);
   }
   if (!isNamed) return no('DeviceHoldsData', device.path, 'its path is not named');
-  if (!selector.forceWipe && !isOurUnfinishedWork(device)) {
+  if (!mayWipe(named, selector) && !isOurUnfinishedWork(device)) {
     return no('DeviceHoldsData', device.path, 'wiping was not allowed');
   }
   const uses = inUseReasons(device).filter(

@@ -6,10 +6,10 @@ import { optionalText, parseJson, requiredRows } from './json.ts';
 export function parseWipefs(result: CommandResult): Signatures {
   if (result.exitCode !== 0) return unknown('wipefs', result);
   if (result.stdout.trim() === '') return { kind: 'none' };
-  const types = requiredRows(parseJson(result.stdout, 'wipefs'), 'signatures').map((row) =>
-    optionalText(row, 'type'),
-  );
-  return types.length === 0 ? { kind: 'none' } : { kind: 'found', types: [...new Set(types)] };
+  const rows = requiredRows(parseJson(result.stdout, 'wipefs'), 'signatures');
+  const types = rows.map((row) => optionalText(row, 'type'));
+  const uuids = rows.map((row) => optionalText(row, 'uuid')).filter((uuid) => uuid !== '');
+  return types.length === 0 ? { kind: 'none' } : foundOf(types, uuids);
 }
 
 /**
@@ -33,8 +33,17 @@ export function parseBlkid(result: CommandResult): Signatures {
 export function combine(first: Signatures, second: Signatures): Signatures {
   if (first.kind === 'unknown') return first;
   if (second.kind === 'unknown') return second;
-  const types = [first, second].flatMap((probe) => (probe.kind === 'found' ? probe.types : []));
-  return types.length === 0 ? { kind: 'none' } : { kind: 'found', types: [...new Set(types)] };
+  const found = [first, second].flatMap((probe) => (probe.kind === 'found' ? [probe] : []));
+  if (found.length === 0) return { kind: 'none' };
+  return foundOf(
+    found.flatMap(({ types }) => types),
+    found.flatMap(({ uuids = [] }) => uuids),
+  );
+}
+
+function foundOf(types: readonly string[], uuids: readonly string[]): Signatures {
+  const all = { kind: 'found', types: [...new Set(types)] } as const;
+  return uuids.length === 0 ? all : { ...all, uuids: [...new Set(uuids)] };
 }
 
 function unknown(program: string, result: CommandResult): Signatures {

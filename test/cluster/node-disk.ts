@@ -2,6 +2,7 @@ import type { StoredConfiguration } from '../../src/agent/last-good.ts';
 import type { ConfigurationFiles } from '../../src/agent/lvmd-config.ts';
 import type { NodeFiles } from '../../src/agent/node-files.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { Wipes } from '../../src/core/device/wipes.ts';
 import type { Chance } from '../world/chance.ts';
 import type { Life } from './life.ts';
 
@@ -13,6 +14,7 @@ export class NodeDisk {
   #lvmd: string | undefined;
   #stored: StoredConfiguration | undefined;
   known: Groups = new Map();
+  wipes: Wipes = new Map();
   #leaving: Groups = new Map();
   /** How often a file cannot be read or written. */
   failures = 0;
@@ -69,6 +71,11 @@ export class NodeDisk {
       writeKnown: keep((groups) => {
         this.known = groups;
       }),
+      readWipes: () => this.#do(life, () => this.wipes),
+      writeWipes: (wipes) =>
+        this.#do(life, () => {
+          this.wipes = new Map(wipes);
+        }),
       readLeaving: () => this.#do(life, () => this.#leaving),
       writeLeaving: keep((groups) => {
         this.#leaving = groups;

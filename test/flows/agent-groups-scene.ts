@@ -9,6 +9,7 @@ import type {
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { Wipes } from '../../src/core/device/wipes.ts';
 import type { LvmdSight } from '../../src/core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../../src/core/lvm-cluster/inventory.ts';
 import { lvmdDeviceClasses } from '../../src/core/lvmd.ts';
@@ -41,6 +42,8 @@ export class GroupScene {
   leaving: ReadonlyMap<string, string> = new Map();
   /** What was last told of the disks. */
   inventory: Inventory | undefined;
+  wipes: Wipes = new Map();
+  refusesWipes = false;
   #stop = new AbortController();
   #bug: unknown;
 
@@ -81,6 +84,11 @@ export class GroupScene {
         readKnown: async () => this.known,
         writeKnown: async (known) => {
           if (!signal.aborted) this.known = known;
+        },
+        readWipes: async () => this.wipes,
+        writeWipes: async (wipes) => {
+          if (this.refusesWipes) throw new OperationError('FileFailed', 'wiped.json: disk full');
+          if (!signal.aborted) this.wipes = wipes;
         },
         readLeaving: async () => this.leaving,
         writeLeaving: async (leaving) => {

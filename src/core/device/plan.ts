@@ -2,6 +2,7 @@ import type { ObservedDevice, ObservedNode, ObservedVg } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import type { DeviceSelector } from './desired.ts';
 import { dataReasons, type Exclusion, holdsPartitionsOnly, unfitReasons } from './reasons.ts';
+import { mayWipe } from './wipeable.ts';
 
 /**
  * Which devices a volume group takes. Every device that is not chosen has at least one reason a
@@ -54,8 +55,8 @@ export function planDevices(
     const [first, ...more] = unfit.length > 0 ? unfit : data;
     if (first === undefined) chosen.push(device);
     else excluded.push({ device, reasons: [first, ...more] });
-    const mayWipe = desired.selector.forceWipe || isOnlyHalfMade(device, data);
-    if (mayWipe && isBlockedByContentOnly(device, unfit, data)) wipeable.push(device);
+    const isAllowed = mayWipe(device, desired.selector) || isOnlyHalfMade(device, data);
+    if (isAllowed && isBlockedByContentOnly(device, unfit, data)) wipeable.push(device);
   }
   return { chosen, members, wipeable, excluded, missing: missingPaths(desired.selector, node) };
 }

@@ -17,20 +17,21 @@ import type { ObservedNode } from '../observed.ts';
 import { inventoryText, readInventory, whatPlansNeed } from './inventory.ts';
 
 const known = new Map([['vg1', 'uuid-vg1']]);
+const wipes = new Map([['wwn 0x5', { found: ['ext4'], isDone: true }]]);
 
 function nodeOf(changes: Partial<ObservedNode>): ObservedNode {
   return { devices: [], vgs: [], orphanPvs: [], ...changes };
 }
 
 function told(node: ObservedNode): string {
-  return inventoryText({ node, known }) ?? '';
+  return inventoryText({ node, known, wipes }) ?? '';
 }
 
 test('what was told is read again', () => {
   fc.assert(
     fc.property(generatedNode, (node) => {
       const read = readInventory(told(node));
-      assert.deepEqual(read, { node: whatPlansNeed(node), known });
+      assert.deepEqual(read, { node: whatPlansNeed(node), known, wipes });
     }),
   );
 });
@@ -105,5 +106,5 @@ test('a node with more than an annotation can hold tells nothing', () => {
   const devices = Array.from({ length: 2_000 }, (_, index) =>
     sampleDevice({ path: `/dev/sd${index}`, serial: 'x'.repeat(60) }),
   );
-  assert.equal(inventoryText({ node: nodeOf({ devices }), known }), undefined);
+  assert.equal(inventoryText({ node: nodeOf({ devices }), known, wipes }), undefined);
 });

@@ -1,5 +1,6 @@
 import { noBytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
+import type { Wipe, Wipes } from '../device/wipes.ts';
 import type {
   ObservedDevice,
   ObservedLv,
@@ -17,6 +18,8 @@ export type Inventory = {
   readonly node: ObservedNode;
   /** Identities of groups that were made here once, by name. */
   readonly known: ReadonlyMap<string, string>;
+  /** Disks that were wiped. */
+  readonly wipes: Wipes;
 };
 
 /** Of the Node: who plans may read it, and an agent may write its own. */
@@ -25,11 +28,12 @@ export const inventoryAnnotation = 'quarry.io/devices';
 const version = 1;
 
 /** The same text for the same disks. Undefined where it would be too long for an annotation. */
-export function inventoryText({ node, known }: Inventory): string | undefined {
+export function inventoryText({ node, known, wipes }: Inventory): string | undefined {
   const { devices, vgs, orphanPvs } = whatPlansNeed(node);
   const stored: Stored = {
     version,
-    known: Object.fromEntries([...known].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    known: inOrder(known),
+    ...(wipes.size === 0 ? {} : { wipes: inOrder(wipes) }),
     devices: devices.map((device) => unusual(device, blankDevice)),
     vgs: vgs.map((vg) => ({
       ...unusual(vg, blankVg),
@@ -40,6 +44,10 @@ export function inventoryText({ node, known }: Inventory): string | undefined {
   };
   const text = JSON.stringify(stored, spell);
   return text.length > limits.inventoryCharactersMax ? undefined : text;
+}
+
+function inOrder<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {
+  return Object.fromEntries([...map].toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Undefined where there is none, or one that we do not know how to read. */
@@ -57,7 +65,8 @@ export function readInventory(text: string | undefined): Inventory | undefined {
       })),
       orphanPvs: stored.orphanPvs.map((pv) => ({ ...blankPv, ...pv })),
     };
-    return { node, known: new Map(Object.entries(stored.known)) };
+    const wipes = new Map(Object.entries(stored.wipes ?? {}));
+    return { node, known: new Map(Object.entries(stored.known)), wipes };
   } catch {
     // Somebody else wrote it.
     return undefined;
@@ -80,9 +89,10 @@ export function whatPlansNeed(node: ObservedNode): ObservedNode {
 }
 
 /** Volumes and loop devices without a file are no disks, unless something stands on them. */
-function isKept({ type, holders, sizeBytes, wwn }: ObservedDevice): boolean {
+function isKept({ type, holders, sizeBytes, wwn, path }: ObservedDevice): boolean {
   const isNone = type === 'lvm' || (type === 'loop' && sizeBytes === 0n);
-  return !isNone || holders.length > 0 || wwn !== '';
+  const isMove = /-pvmove[0-9]+$/.test(path);
+  return !isNone || isMove || holders.length > 0 || wwn !== '';
 }
 
 function lastingDevice(
@@ -148,6 +158,7 @@ function shortestFirst(one: string, other: string): number {
 type Stored = {
   readonly version: number;
   readonly known: Readonly<Record<string, string>>;
+  readonly wipes?: Readonly<Record<string, Wipe>>;
   readonly devices: readonly Partial<ObservedDevice>[];
   readonly vgs: readonly (Partial<Omit<ObservedVg, 'pvs' | 'lvs'>> & {
     readonly pvs: readonly Partial<ObservedPv>[];

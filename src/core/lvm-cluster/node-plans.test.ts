@@ -5,6 +5,8 @@ import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.t
 import type { LvmVolumeGroup } from '../../api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../api/objects/metadata.ts';
 import type { Node } from '../../api/objects/storage.ts';
+import { diskId } from '../device/wipeable.ts';
+import type { Wipes } from '../device/wipes.ts';
 import type { ObservedNode } from '../observed.ts';
 import { stepText } from '../step-text.ts';
 import { foreseeCluster } from './foresee.ts';
@@ -33,9 +35,13 @@ function cluster(classes: readonly LvmDeviceClass[], changes: Partial<Metadata> 
   };
 }
 
-function nodeWith(observed: Partial<ObservedNode>, known: readonly (readonly [string, string])[]) {
+function nodeWith(
+  observed: Partial<ObservedNode>,
+  known: readonly (readonly [string, string])[],
+  wipes: Wipes = new Map(),
+) {
   const node = { devices: [], vgs: [], orphanPvs: [], ...observed };
-  const text = inventoryText({ node, known: new Map(known) }) ?? '';
+  const text = inventoryText({ node, known: new Map(known), wipes }) ?? '';
   return { metadata: metadata('n1', { annotations: { [inventoryAnnotation]: text } }) };
 }
 
@@ -75,6 +81,21 @@ test('what cannot be says why, and nothing is half done', () => {
   const [plan] = planned(viewOf(cluster([vg1]), [nodeWith({ devices: bare.slice(1) }, [])]));
   assert.deepEqual(plan?.steps, []);
   assert.deepEqual(plan?.blocks, ['DeviceNotFound', 'VolumeGroupMissing']);
+});
+
+test('a disk that was wiped once is not wiped by any plan', () => {
+  const signatures = { kind: 'found', types: ['ext4'] } as const;
+  const devices = [sampleDevice({ path: '/dev/sdb', serial: 'B', fileSystem: 'ext4', signatures })];
+  const deviceSelector = { paths: ['/dev/sdb'], forceWipeDevicesAndDestroyAllData: true };
+  const wiping = cluster([{ ...vg2, deviceSelector }]);
+  const steps = (wipes?: Wipes) =>
+    planned(viewOf(wiping, [nodeWith({ devices }, [], wipes)]))[0]?.steps;
+  assert.deepEqual(steps(), [
+    'wipe /dev/sdb: everything on it is lost',
+    'create volume group vg2 on /dev/sdb',
+  ]);
+  const id = diskId(devices[0] ?? sampleDevice());
+  assert.deepEqual(steps(new Map([[id, { found: [], isDone: true }]])), []);
 });
 
 test('a node that has not told of its disks is named, and one that is not meant is not', () => {

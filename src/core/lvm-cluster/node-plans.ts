@@ -11,6 +11,7 @@ import type { ForeseenCluster } from './foresee.ts';
 import { inventoryAnnotation, readInventory } from './inventory.ts';
 import { groupFinalizer } from './marks.ts';
 import { leavingNode, wishFor } from './node-wish.ts';
+import { permittedWipes } from './permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseAnnotation, releaseNote } from './release.ts';
 
 /** What the agent of one node would do, and to which disk. */
@@ -61,11 +62,12 @@ function planOf(asked: Asked): NodePlan {
   const { name: node, annotations = {} } = asked.node.metadata;
   const inventory = readInventory(annotations[inventoryAnnotation]);
   if (inventory === undefined) return { node, isTold: false, devices: [], steps: [], blocks: [] };
-  const { known, node: observed } = inventory;
+  const { known, wipes, node: observed } = inventory;
   const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
   const wish = wishFor({ ...seen, groups: withNotes(seen, observed) });
+  const { desired } = permittedWipes(wish.desired, observed, wipes);
   const parts = [
-    wish.desired,
+    desired,
     // A pool goes before its group.
     ...wish.leaving.flatMap((group) => {
       const { volumeGroups, thinPools } = leavingNode(group, seen);
@@ -84,7 +86,7 @@ function planOf(asked: Asked): NodePlan {
     blocks.push(...foreseen.blocks);
     view = foreseen.node;
   }
-  return { node, isTold: true, devices: devicesOf(wish.desired, observed), steps, blocks };
+  return { node, isTold: true, devices: devicesOf(desired, observed), steps, blocks };
 }
 
 /** As the agent notes which devices shall leave, before any of them does. */

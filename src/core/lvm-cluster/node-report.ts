@@ -109,6 +109,13 @@ export function withMove(
   return { ...one, reason: `${move.device} is being emptied, and leaves then${far}` };
 }
 
+export function withWarnings(
+  one: LvmVolumeGroupStatus,
+  texts: readonly string[],
+): LvmVolumeGroupStatus {
+  return texts.length === 0 ? one : { ...one, warnings: [...texts, ...(one.warnings ?? [])] };
+}
+
 /** Of a group that shall go and cannot yet. */
 export function stayReport(
   group: LvmVolumeGroup,

@@ -85,7 +85,7 @@ test('disks are wiped once, and those that shall leave are named', () => {
   const [fresh] = wish([group('a', { deviceSelector }, { annotations: release })]).desired
     .volumeGroups;
   assert.deepEqual(fresh?.selector, {
-    ...{ kind: 'paths', required: ['/dev/b'], optional: [], forceWipe: true },
+    ...{ kind: 'paths', required: ['/dev/b'], optional: [], forceWipe: true, onlyWipe: [] },
   });
   assert.deepEqual(fresh?.release, ['one'], 'what nobody has looked at stays');
   const annotations = { 'wiped.devices.lvms.openshift.io/n1': '' };

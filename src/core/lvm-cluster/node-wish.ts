@@ -104,9 +104,10 @@ function lostIdentity(name: string, { report, present }: Seen): string | undefin
   return told.length > 0 && !present.has(name) ? `the one with ${showList(told)}` : undefined;
 }
 
+/** Which disks that are is decided with a look at them: until then none. */
 function wiping(selector: DesiredVg['selector'], mayWipe: boolean): DesiredVg['selector'] {
   if (selector.kind === 'any') return selector;
-  return { ...selector, forceWipe: selector.forceWipe && mayWipe };
+  return { ...selector, forceWipe: selector.forceWipe && mayWipe, onlyWipe: [] };
 }
 
 /** A group that shall go: its pool first, and never with a volume in it. */
