@@ -85,6 +85,7 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
       (mount.number !== '' && mount.number === device.number) || allNames.includes(mount.source),
   );
   const mountPoints = [...device.mountPoints, ...mounts.map((mount) => mount.mountPoint)];
+  const signatures = facts.signatures.get(device.path) ?? unknown('it was not probed');
   return {
     ...rest,
     links: names.filter((name) => name !== device.path),
@@ -93,10 +94,25 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
     // On a partition lsblk repeats the table of its disk.
     partitionTable: device.type === 'part' ? '' : device.partitionTable,
     backingFile: facts.backingFiles.get(kernelPath) ?? '',
-    signatures: facts.signatures.get(device.path) ?? unknown('it was not probed'),
-    label: labelOf(allNames, facts.labels, facts.halfMade.has(device.path)),
+    signatures,
+    label: isPartitioned(signatures, allNames, facts)
+      ? { kind: 'none' }
+      : labelOf(allNames, facts.labels, facts.halfMade.has(device.path)),
     exclusiveOpen: facts.exclusive.get(device.path) ?? 'unknown',
   };
+}
+
+/** LVM passes over disks with partitions. What is on them both probes say, and no label is there. */
+function isPartitioned(
+  signatures: Signatures,
+  names: readonly string[],
+  { labels }: DeviceFacts,
+): boolean {
+  if (signatures.kind !== 'found' || labels.some(({ device }) => names.includes(device))) {
+    return false;
+  }
+  const { types } = signatures;
+  return types.some((type) => type === 'gpt' || type === 'dos') && !types.includes('LVM2_member');
 }
 
 function labelOf(

@@ -11,6 +11,9 @@ const used: DeviceSpec = {
   ...{ path: '/dev/sdb', sizeBytes: 4n * gib, serial: 'B', fileSystem: 'ext4' },
 };
 
+const partition = { path: '/dev/sdb1', sizeBytes: 1n * gib, fileSystem: 'ext4' };
+const parted = { path: '/dev/sdb', sizeBytes: 4n * gib, serial: 'B', partitions: [partition] };
+
 function wipesIn({ stage }: GroupScene): number {
   return stage.ran.filter(({ step }) => step === 'wipe-device').length;
 }
@@ -52,7 +55,7 @@ test('a disk is wiped once, also when class and node are made anew', async () =>
 
 test('an agent that is killed at any moment of wiping comes to its end', async () => {
   for (let turns = 1; turns < 200; turns += 13) {
-    const scene = new GroupScene([used]);
+    const scene = new GroupScene([turns % 2 === 0 ? used : parted]);
     scene.group('vg1', spec);
     scene.start();
     for (let turn = 0; turn < turns; turn += 1) await scene.pass(5);
@@ -62,6 +65,18 @@ test('an agent that is killed at any moment of wiping comes to its end', async (
     assert.deepEqual([...scene.wipes.keys()], ['serial  B'], `after ${turns} turns`);
     await scene.until('written down', () => scene.wipes.get('serial  B')?.isDone === true);
   }
+});
+
+test('a disk with partitions is wiped where it was allowed, and nobody uses one', async () => {
+  const scene = await wiped(parted);
+  assert.equal(wipesIn(scene), 2, 'the partition and the disk');
+  const mounted = { ...parted, partitions: [{ ...partition, mountPoints: ['/data'] }] };
+  const used = new GroupScene([mounted]);
+  used.group('vg1', spec);
+  used.start();
+  await used.until('told', () => used.told('vg1')?.status === 'Failed');
+  await used.settle(60_000);
+  assert.equal(wipesIn(used), 0);
 });
 
 test('what came after a wipe that was cut off is not wiped with it', async () => {
