@@ -16,11 +16,17 @@ export function foreseeSteps<H extends ObservedHost>(
   let view = host;
   for (;;) {
     const decision = plan(view);
-    const isEndless = steps.length >= limits.passesMax;
+    const isEndless = steps.length >= passesMaxOn(view);
     if (decision.kind !== 'step' || isEndless) return { steps, end: decision, host: view };
     steps.push(decision.step);
     view = predict(view, decision.step);
   }
+}
+
+/** A plan that takes more steps is a bug: a disk and each of its partitions may be cleared. */
+export function passesMaxOn(host: ObservedHost): number {
+  const { devices = [] } = host as Partial<ObservedNode>;
+  return limits.passesMax + devices.length;
 }
 
 export type Foreseen = {

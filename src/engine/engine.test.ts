@@ -12,8 +12,8 @@ import { sampleSteps } from '../../test/samples/steps.ts';
 import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
 import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
-import type { ObservedVg } from '../core/observed.ts';
-import { next, rest } from '../core/step.ts';
+import type { ObservedNode, ObservedVg } from '../core/observed.ts';
+import { type Decision, next, rest } from '../core/step.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import { desiredVolume } from '../core/volume/desired.ts';
 import { planVolume } from '../core/volume/plan.ts';
@@ -245,4 +245,17 @@ test('nobody is told of a change before every device of its group keeps it', asy
   const before = host.flushed.length;
   await engine.submit(volumeTask(desiredOf('a')));
   assert.equal(host.flushed.length, before, 'nothing changed, nothing is flushed');
+});
+
+test('a node with many devices may need as many steps', async () => {
+  const { host, engine } = world(sampleVg());
+  host.drives = Array.from({ length: 150 }, (_, at) => `/dev/sr${at}`);
+  const wanted = Array.from({ length: limits.passesMax + 50 }, (_, at) => `v${at}`);
+  const plan = (node: ObservedNode): Decision => {
+    const missing = wanted.find((name) => !node.vgs[0]?.lvs.some((lv) => lv.name === name));
+    return missing === undefined ? rest : planVolume(desiredOf(missing), node);
+  };
+  const outcome = await engine.submitNode({ ...nodeTask('many'), plan });
+  assert.deepEqual(outcome, { kind: 'settled', status: 'many' });
+  assert.equal(host.changes.length, wanted.length);
 });

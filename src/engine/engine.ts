@@ -3,6 +3,7 @@ import type { Bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
+import { passesMaxOn } from '../core/foresee.ts';
 import type { ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
 import type { Decision, Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
@@ -175,9 +176,9 @@ export class Engine {
     let last = { step: '', repeats: 0 };
     const touched = new Set<string>();
     for (let pass = 0; ; pass += 1) {
-      assert(pass < limits.passesMax, 'a plan must come to rest');
       await this.#lane(task.vg).rescue();
       const node = await observeNode(this.#tools.host, task.paths, signal);
+      assert(pass < passesMaxOn(node), 'a plan must come to rest');
       const decision = task.plan(node);
       if (decision.kind === 'blocked') return decision;
       const isMove = decision.kind === 'step' && decision.step.kind === 'evacuate-pv';

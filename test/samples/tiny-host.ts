@@ -31,13 +31,15 @@ export function gate(): { readonly passed: Promise<void>; readonly open: () => v
 }
 
 /**
- * Just enough of a host for the engine: linear volumes in groups that are never full, and no block
- * devices. It counts what is run, and a test may bend any command.
+ * Just enough of a host for the engine: linear volumes in groups that are never full, and no disks
+ * to make them of. It counts what is run, and a test may bend any command.
  */
 export class TinyHost implements Host {
   state: ObservedHost;
   /** The suspended devices, as `dmsetup info` tells them. */
   suspended: string[] = [];
+  /** Paths of drives that nobody would ever take. */
+  drives: readonly string[] = [];
   looks = 0;
   /** Changing commands in the order they began, such as `lvcreate a`. */
   readonly changes: string[] = [];
@@ -102,7 +104,7 @@ export class TinyHost implements Host {
       const none = this.suspended.length === 0;
       return none ? 'No devices found\n' : `${this.suspended.join('\n')}\n`;
     }
-    if (argv[0] === 'lsblk') return '{"blockdevices": []}';
+    if (argv[0] === 'lsblk') return JSON.stringify({ blockdevices: this.drives.map(driveRow) });
     return argv[1] === 'pvs' ? '{"report": [{"pv": []}]}' : '';
   }
 
@@ -168,4 +170,9 @@ function made(argv: readonly string[], vg: string): ObservedLv {
 
 function sizeOf(argv: readonly string[]) {
   return bytes(BigInt((argv[argv.indexOf('--size') + 1] ?? '0b').slice(0, -1)));
+}
+
+function driveRow(path: string) {
+  const nothing = { state: null, mountpoint: null, fstype: null };
+  return { name: path, kname: path, 'maj:min': '', type: 'rom', size: 0, ro: true, ...nothing };
 }
