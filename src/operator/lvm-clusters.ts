@@ -2,7 +2,13 @@ import type { LvmCluster, LvmClusterStatus } from '../api/objects/lvm-cluster.ts
 import { isSameJson } from '../api/same.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
 import { byAge, storageClassName } from '../core/lvm-cluster/objects.ts';
-import { type ClusterView, type Deed, isWanted, planCluster } from '../core/lvm-cluster/plan.ts';
+import {
+  appliedKey,
+  type ClusterView,
+  type Deed,
+  isWanted,
+  planCluster,
+} from '../core/lvm-cluster/plan.ts';
 import { clusterStatus } from '../core/lvm-cluster/status.ts';
 import { KubeError } from '../kube/errors.ts';
 import { logicalVolumeKind } from '../kube/kinds.ts';
@@ -32,6 +38,8 @@ export class LvmClusters implements Duty {
   readonly #parts: Parts;
   readonly #events: ClusterEvents;
   #isWaiting = false;
+  /** How StorageClasses were when they were applied last. */
+  readonly #applied = new Map<string, string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -107,6 +115,7 @@ export class LvmClusters implements Duty {
       }
       try {
         await carryOut(deed, cluster, { client, signal });
+        this.#remember(deed, view);
         log({ level: 'info', message: `LVMCluster ${cluster.metadata.name}: ${deed.kind}` });
       } catch (error) {
         // One that cannot be written does not keep the others from it.
@@ -139,6 +148,15 @@ export class LvmClusters implements Duty {
     return now !== undefined && !isWanted(name, now);
   }
 
+  /** Applying what is so already changes nothing, and a second time would not either. */
+  #remember(deed: Deed, { classes }: ClusterView): void {
+    if (deed.kind !== 'apply-class') return;
+    const { name } = deed.object.metadata;
+    const found = classes.find(({ metadata }) => metadata.name === name);
+    if (found === undefined) this.#applied.delete(name);
+    else this.#applied.set(name, appliedKey(found, deed.object));
+  }
+
   #view(cluster: LvmCluster): ClusterView {
     const { cluster: means, kinds, snapshotClasses } = this.#parts;
     const { stores, names } = means;
@@ -148,6 +166,7 @@ export class LvmClusters implements Duty {
       groups: [...kinds.groups.values()],
       reports: [...kinds.reports.values()],
       classes: [...stores.classes.values()],
+      applied: this.#applied,
       snapshotClasses:
         snapshotClasses.current === undefined ? undefined : [...snapshotClasses.values()],
       claims: [...stores.claims.values()],

@@ -81,6 +81,33 @@ test('a StorageClass that somebody deleted is made again', async () => {
   world.stop();
 });
 
+test('a label that is left out goes from the StorageClass, and that of somebody else stays', async () => {
+  const world = await settled();
+  const put = async (additionalLabels: Readonly<Record<string, string>>) => {
+    const deviceClasses = [vg1, { ...vg2, storageClassOptions: { additionalLabels } }];
+    await world.edit(lvmClusters, 'mine', { spec: { storage: null } }, namespace);
+    await world.edit(lvmClusters, 'mine', { spec: { storage: { deviceClasses } } }, namespace);
+    await world.pass(5_000);
+  };
+  const labels = () => {
+    const all = Object.entries(world.api.one(classes, 'lvms-vg2')?.metadata.labels ?? {});
+    return Object.fromEntries(all.filter(([key]) => !key.startsWith('owned-by.')));
+  };
+  await put({ team: 'a', tier: 'gold' });
+  await world.edit(classes, 'lvms-vg2', { metadata: { labels: { theirs: 'x' } } });
+  await world.pass(5_000);
+  assert.deepEqual(labels(), { team: 'a', tier: 'gold', theirs: 'x' });
+  await put({ team: 'a' });
+  assert.deepEqual(labels(), { team: 'a', theirs: 'x' });
+  const before = world.api.writes.length;
+  await world.pass(60_000);
+  await world.edit(lvmNodeStatuses, 'n1', { metadata: { labels: { a: 'b' } } }, namespace);
+  await world.pass(60_000);
+  const applies = world.api.writes.slice(before).filter(({ collection }) => collection === classes);
+  assert.deepEqual(applies, []);
+  world.stop();
+});
+
 test('a class goes when its last claim has gone, and only its own objects', async () => {
   const world = await settled();
   const spec = { storageClassName: 'lvms-vg2', resources: { requests: { storage: '1Gi' } } };

@@ -142,3 +142,8 @@ export function invalid(message: string): Refusal {
 export function forbidden(message: string): Refusal {
   return { code: 403, reason: 'Forbidden', message };
 }
+
+/** What a dry run makes has an identity, but no version. */
+export function draftOf(object: Stored): object {
+  return { ...object, metadata: { ...object.metadata, uid: 'dry' } };
+}

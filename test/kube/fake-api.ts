@@ -1,6 +1,7 @@
 import { changed, generationOf, isLeaving, objection } from './fake-api-change.ts';
 import { isEqual, ruleOf } from './fake-api-rules.ts';
 import {
+  draftOf,
   type FakeRequest,
   fail,
   fieldsOf,
@@ -14,7 +15,7 @@ import {
   type Target,
   targetOf,
 } from './fake-api-wire.ts';
-import { type Json, jsonPatch, mergePatch } from './fake-patch.ts';
+import { Applied, type Json, jsonPatch, mergePatch } from './fake-patch.ts';
 
 export {
   type FakeRequest,
@@ -86,6 +87,7 @@ export class FakeApi {
   /** By collection, then by namespace and name. */
   readonly #objects = new Map<string, Map<string, Stored>>();
   readonly #history = new Map<string, Entry[]>();
+  readonly #applied = new Applied();
   readonly #watchers = new Set<Watcher>();
 
   constructor(parts: ApiParts = {}) {
@@ -343,6 +345,7 @@ export class FakeApi {
       fail(sink, 400, 'BadRequest', 'fieldManager is required for apply patch');
       return;
     }
+    const merged = isApply ? this.#applied.patch(write, patch) : patch;
     if (isApply && this.#find(target) === undefined) {
       if (write.isDryRun) {
         reply(sink, 201, draftOf(patch as Stored));
@@ -356,7 +359,7 @@ export class FakeApi {
       const isJson = write.contentType === 'application/json-patch+json';
       const after = isJson
         ? jsonPatch(before, patch as unknown as [])
-        : (mergePatch(before, patch) as Stored);
+        : (mergePatch(before, merged) as Stored);
       const version = (after as Stored | undefined)?.metadata.resourceVersion;
       if (after !== undefined && version === before.metadata.resourceVersion) {
         this.#change('patch', { target, before, draft: after as Stored, write, sink });
@@ -492,9 +495,4 @@ function send({ namespace, query, sink }: Watcher, { before, after }: Entry): vo
       ? before
       : { ...before, metadata: { ...before.metadata, resourceVersion: version } };
   sink.write(`${JSON.stringify({ type, object: is ? after : gone })}\n`);
-}
-
-/** What a dry run makes has an identity, but no version. */
-function draftOf(object: Stored): object {
-  return { ...object, metadata: { ...object.metadata, uid: 'dry' } };
 }

@@ -11,6 +11,27 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
+/** What was applied last, by object and manager: what is left out of the next is taken away. */
+export class Applied {
+  readonly #last = new Map<string, Json>();
+
+  patch({ url, isDryRun }: { readonly url: string; readonly isDryRun: boolean }, body: Json): Json {
+    const patch = withoutLeftOut(this.#last.get(url), body);
+    if (!isDryRun) this.#last.set(url, body);
+    return patch;
+  }
+}
+
+function withoutLeftOut(last: unknown, patch: Json): Json {
+  if (!isObject(last)) return patch;
+  const gone = Object.keys(last).filter((key) => !Object.hasOwn(patch, key));
+  const inner = Object.entries(patch).map(([key, value]) => {
+    const before = last[key];
+    return [key, isObject(value) ? withoutLeftOut(before, value) : value];
+  });
+  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(inner) };
+}
+
 type Operation = { readonly op: string; readonly path: string; readonly value?: unknown };
 
 /** The changed copy, or undefined when an operation cannot be carried out. */

@@ -12,7 +12,7 @@ import type { Metadata } from '../../api/objects/metadata.ts';
 import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
 import type { Node, StorageClass } from '../../api/objects/storage.ts';
 import { ownedByLabels, storageClassesOf } from './objects.ts';
-import { type ClusterView, type Deed, planCluster } from './plan.ts';
+import { appliedKey, type ClusterView, type Deed, planCluster } from './plan.ts';
 
 function metadata(name: string, changes: Partial<Metadata> = {}): Metadata {
   return { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '1', ...changes };
@@ -68,6 +68,7 @@ const settled: ClusterView = {
   ],
   reports: [report('n1'), report('n2')],
   classes: classesFor(both),
+  applied: new Map(),
   snapshotClasses: [],
   claims: [],
   volumes: [],
@@ -356,4 +357,16 @@ test('all nodes that are gone are taken off a group at once', () => {
   assert.ok(first !== undefined && second !== undefined);
   const held = group('vg2', second.spec ?? {}, { finalizers });
   assert.deepEqual(deeds({ groups: [first, held] }), ['free-group vg2 of n3,n4']);
+});
+
+test('a label more than there should be is a reason to apply a class, once', () => {
+  const [first, ...others] = settled.classes;
+  assert.ok(first !== undefined);
+  const { metadata: marks } = first;
+  const more = { ...first, metadata: { ...marks, labels: { ...marks.labels, old: 'x' } } };
+  const view = { ...settled, classes: [more, ...others] };
+  const [deed] = planCluster(view).deeds;
+  assert.ok(deed?.kind === 'apply-class');
+  const applied = new Map([['lvms-vg1', appliedKey(more, deed.object)]]);
+  assert.deepEqual(planCluster({ ...view, applied }).deeds, []);
 });

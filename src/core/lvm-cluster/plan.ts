@@ -30,6 +30,8 @@ export type ClusterView = VolumesView & {
   readonly groups: readonly LvmVolumeGroup[];
   readonly reports: readonly LvmVolumeGroupNodeStatus[];
   readonly classes: readonly StorageClass[];
+  /** How StorageClasses were when they were applied last: their `appliedKey`, by name. */
+  readonly applied: ReadonlyMap<string, string>;
   /** Undefined where there is no such kind. */
   readonly snapshotClasses: readonly Labelled[] | undefined;
 };
@@ -229,6 +231,9 @@ delete it, and it is made as it should be; volumes are not touched by that`,
       );
     } else if (found === undefined || !isMarked(found, object)) {
       deeds.push({ kind: 'apply-class', object });
+    } else if (hasMore(found, object) && view.applied.get(name) !== appliedKey(found, object)) {
+      // A label that was left out of the class, or somebody else's: only applying tells.
+      deeds.push({ kind: 'apply-class', object });
     }
   }
   const there = view.snapshotClasses;
@@ -254,6 +259,14 @@ function isMarked({ metadata }: StorageClass, object: StorageClassObject): boole
   return (['labels', 'annotations'] as const).every((key) =>
     Object.entries(object.metadata[key]).every(([name, value]) => metadata[key]?.[name] === value),
   );
+}
+
+function hasMore({ metadata }: StorageClass, { metadata: wanted }: StorageClassObject): boolean {
+  return Object.keys(metadata.labels ?? {}).some((key) => !Object.hasOwn(wanted.labels, key));
+}
+
+export function appliedKey({ metadata }: StorageClass, object: StorageClassObject): string {
+  return `${metadata.resourceVersion} ${JSON.stringify(object.metadata)}`;
 }
 
 /** One report for each node that is meant, and none of nodes that are gone. */
