@@ -8,6 +8,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { OperationError } from '../base/failures.ts';
+import { limits } from '../base/limits.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { endedWipes } from '../core/device/wipes.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
@@ -298,7 +299,7 @@ export class VolumeGroups {
   async #serve({ served, leaving }: NodeWish): Promise<string | undefined> {
     const { files, log } = this.#parts;
     const groups = served
-      .filter(({ metadata }) => this.#memory.known.has(metadata.name))
+      .filter(({ metadata: { name } }) => this.#memory.known.has(name) && !isTooLong(name))
       .map(({ metadata, spec = {} }) => ({ name: metadata.name, spec }));
     // What is not asked for today may be tomorrow, and an administrator's words stand with it.
     const owned = leaving.map(({ metadata }) => metadata.name);
@@ -401,11 +402,20 @@ function withServing(
 ): readonly LvmVolumeGroupStatus[] {
   const open = classes.filter(({ refusal }) => refusal === undefined).map(({ name }) => name);
   return told.map((one) => {
-    if (one.status !== 'Ready' || open.includes(one.name ?? '')) return one;
-    const reason =
-      unserved ?? `lvmd.yaml does not give the device class ${one.name}, or is refused`;
+    const { name = '' } = one;
+    if (one.status !== 'Ready' || open.includes(name)) return one;
+    const reason = isTooLong(name)
+      ? `${name} is not served: its name is longer than ${nameMax} characters`
+      : (unserved ?? `lvmd.yaml does not give the device class ${name}, or is refused`);
     return { ...one, status: 'Degraded', reason };
   });
+}
+
+const nameMax = limits.deviceClassNameLengthMax;
+
+/** LVMS let them pass, and they would make the whole file wrong. */
+function isTooLong(name: string): boolean {
+  return name.length > nameMax;
 }
 
 function whyOf(error: unknown): string {

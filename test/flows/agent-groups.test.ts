@@ -288,3 +288,15 @@ test('a node that cannot be looked at is told so', async () => {
   scene.stage.world.faults.stop();
   await scene.until('ready', () => scene.isReady('vg1'));
 });
+
+test('a class whose name is too long for lvmd.yaml is told so, and keeps no other from it', async () => {
+  const scene = new GroupScene();
+  const long = `vg-${'x'.repeat(70)}`;
+  scene.group(long, { deviceSelector: { paths: ['/dev/sdb'] } });
+  scene.group('vg2', { deviceSelector: { paths: ['/dev/sdc'] } });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg2'));
+  await scene.until('told', () => scene.told(long)?.status === 'Degraded');
+  assert.match(scene.told(long)?.reason ?? '', /name.*longer than 63 characters/);
+  assert.deepEqual(scene.devicesOf(long), ['/dev/sdb'], 'what is there is left as it is');
+});

@@ -30,8 +30,11 @@ export type ClusterView = VolumesView & {
   readonly groups: readonly LvmVolumeGroup[];
   readonly reports: readonly LvmVolumeGroupNodeStatus[];
   readonly classes: readonly StorageClass[];
-  /** How StorageClasses were when they were applied last: their `appliedKey`, by name. */
-  readonly applied: ReadonlyMap<string, string>;
+  /**
+   * How StorageClasses were when they were applied last: their `appliedKey`, by name. Undefined for
+   * who only foresees: he cannot tell our labels from those of others.
+   */
+  readonly applied?: ReadonlyMap<string, string>;
   /** Undefined where there is no such kind. */
   readonly snapshotClasses: readonly Labelled[] | undefined;
 };
@@ -231,7 +234,7 @@ delete it, and it is made as it should be; volumes are not touched by that`,
       );
     } else if (found === undefined || !isMarked(found, object)) {
       deeds.push({ kind: 'apply-class', object });
-    } else if (hasMore(found, object) && view.applied.get(name) !== appliedKey(found, object)) {
+    } else if (hasMore(found, object) && isUntried(found, object, view)) {
       // A label that was left out of the class, or somebody else's: only applying tells.
       deeds.push({ kind: 'apply-class', object });
     }
@@ -263,6 +266,10 @@ function isMarked({ metadata }: StorageClass, object: StorageClassObject): boole
 
 function hasMore({ metadata }: StorageClass, { metadata: wanted }: StorageClassObject): boolean {
   return Object.keys(metadata.labels ?? {}).some((key) => !Object.hasOwn(wanted.labels, key));
+}
+
+function isUntried(found: StorageClass, object: StorageClassObject, { applied }: ClusterView) {
+  return applied !== undefined && applied.get(found.metadata.name) !== appliedKey(found, object);
 }
 
 export function appliedKey({ metadata }: StorageClass, object: StorageClassObject): string {
