@@ -104,6 +104,9 @@ export const limits = {
   /** lvmd.yaml takes no longer name, and a part of an annotation's key neither. */
   deviceClassNameLengthMax: 63,
 
+  /** Steps for comparing the classes of one LVMCluster; one that needs more is refused. */
+  comparisonsMax: 10_000_000,
+
   stripesMax: 128,
   mirrorsMax: 10,
   stripeSizeBytes: 64n * KiB,

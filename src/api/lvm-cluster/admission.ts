@@ -118,6 +118,17 @@ function problemsOf(group: Parameters<typeof checkClass>[0]): readonly string[] 
 }
 
 function verdictOf({ problems, warnings }: Pick<Findings, 'problems' | 'warnings'>): Verdict {
-  if (problems.length === 0) return { ...allowed, warnings };
-  return { ...allowed, isAllowed: false, message: problems.map(showProblem).join('; '), warnings };
+  if (problems.length === 0) return { ...allowed, warnings: shortened(warnings) };
+  const message = shortened(problems.map(showProblem)).join('; ');
+  return { ...allowed, isAllowed: false, message, warnings: shortened(warnings) };
+}
+
+const textsMax = 20;
+const textMax = 1_000;
+
+/** Nobody reads more, and the answer has to go through a door as well. */
+function shortened(texts: readonly string[]): readonly string[] {
+  const shown = texts.slice(0, textsMax).map((text) => text.slice(0, textMax));
+  const more = texts.length - shown.length;
+  return more === 0 ? shown : [...shown, `and ${more} more`];
 }

@@ -64,10 +64,10 @@ export function checkUpdate(
 ): Findings {
   const findings = new Findings();
   const found = checkCluster(is, nodes);
-  const before = checkCluster(was, nodes).problems.map(keyOf);
+  const before = new Set(checkCluster(was, nodes).problems.map(keyOf));
   for (const problem of found.problems) {
     // What is there already may stay; it is told, and no update is refused for it.
-    if (!problem.isStrict || !before.includes(keyOf(problem))) findings.problems.push(problem);
+    if (!problem.isStrict || !before.has(keyOf(problem))) findings.problems.push(problem);
     else findings.warn(`${problem.field} is ${show(problem.value)}: ${problem.remedy}`);
   }
   findings.warnings.push(...found.warnings);
@@ -116,11 +116,12 @@ function checkNaming(
   if (!isGreedy(was) || isGreedy(is)) return;
   const { paths = [], optionalPaths = [] } = is.deviceSelector ?? {};
   const named = [...paths, ...optionalPaths];
+  const names = new Set(named);
   const unlike = reports.flatMap(({ metadata, spec }) => {
     const group = spec?.nodeStatus?.find(({ name }) => name === is.name);
     const has = group?.devices ?? [];
     const isSame =
-      has.every((device) => named.includes(device)) && paths.every((path) => has.includes(path));
+      has.every((device) => names.has(device)) && paths.every((path) => has.includes(path));
     return group === undefined || isSame ? [] : [`${metadata.name} has ${showList(has)}`];
   });
   if (unlike.length === 0) return;

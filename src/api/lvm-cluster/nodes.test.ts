@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { NodeSelector } from '../objects/node-selector.ts';
 import type { Node } from '../objects/storage.ts';
-import { isMeant, isSelected, isTolerated, mayOverlap } from './nodes.ts';
+import { Effort } from './effort.ts';
+import { isMeant, isSelected, isTolerated } from './nodes.ts';
+import { mayOverlap as overlap } from './overlap.ts';
 
 function node(labels: Readonly<Record<string, string>>, name = 'n1'): Node {
   return { metadata: { name, uid: name, resourceVersion: '1', labels } };
@@ -83,6 +85,9 @@ test('a taint is tolerated as Kubernetes does it', () => {
   ];
   assert.ok(isMeant({ ...node({}), spec: { taints: away } }, undefined, []), 'it is away for now');
 });
+
+const mayOverlap = (one: NodeSelector | undefined, other: NodeSelector | undefined) =>
+  overlap(one, other, new Effort(1_000_000));
 
 test('selectors that no node can meet together do not overlap', () => {
   assert.ok(!mayOverlap(selector('disk In ssd'), selector('disk In hdd')));

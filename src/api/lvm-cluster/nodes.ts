@@ -48,9 +48,9 @@ function holds(term: NodeSelectorTerm, node: Node): boolean {
 }
 
 /** Labels and fields cannot be mixed up: a label has no such name. */
-const nodeName = 'metadata.name';
+export const nodeName = 'metadata.name';
 
-function requirementsOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm) {
+export function requirementsOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm) {
   return [...matchExpressions, ...matchFields];
 }
 
@@ -77,52 +77,18 @@ function meets({ operator, values = [] }: NodeRequirement, value: string | undef
   }
 }
 
-const wholeNumber = /^[+-]?[0-9]+$/;
+/** A label has at most so many characters. */
+const wholeNumber = /^[+-]?[0-9]{1,63}$/;
+
+export function numberOf(value: string | undefined): bigint | undefined {
+  return value === undefined || !wholeNumber.test(value) ? undefined : BigInt(value);
+}
 
 function compare(
   value: string | undefined,
   bound: string | undefined,
   test: (value: bigint, bound: bigint) => boolean,
 ): boolean {
-  if (value === undefined || !wholeNumber.test(value)) return false;
-  if (bound === undefined || !wholeNumber.test(bound)) return false;
-  return test(BigInt(value), BigInt(bound));
-}
-
-/** Could one node be meant by both, whether or not there is such a node today? */
-export function mayOverlap(one: NodeSelector | undefined, other: NodeSelector | undefined) {
-  return termsOf(one).some((left) =>
-    termsOf(other).some((right) => isPossible([...left, ...right])),
-  );
-}
-
-function termsOf(selector: NodeSelector | undefined): readonly (readonly NodeRequirement[])[] {
-  if (selector === undefined) return [[]];
-  return selector.nodeSelectorTerms.map(requirementsOf).filter((all) => all.length > 0);
-}
-
-/** A label has one value or none, so each key can be looked at by itself. */
-function isPossible(requirements: readonly NodeRequirement[]): boolean {
-  const keys = new Set(requirements.map(({ key }) => key));
-  return [...keys].every((key) => {
-    const own = requirements.filter((one) => one.key === key);
-    const candidates = [...(key === nodeName ? [] : [undefined]), ...valuesToTry(own)];
-    return candidates.some((value) => own.every((one) => meets(one, value)));
-  });
-}
-
-/**
- * If any value meets all of them, one of these does: a value that is named, the nearest numbers to
- * a bound, or one that is named nowhere.
- */
-function valuesToTry(requirements: readonly NodeRequirement[]): readonly string[] {
-  const named = requirements.flatMap(({ values = [] }) => values);
-  const numbers = named.filter((value) => wholeNumber.test(value)).map(BigInt);
-  // As many numbers beyond a bound may be named as not wanted.
-  const steps = Array.from({ length: named.length + 1 }, (_, index) => BigInt(index + 1));
-  const near = numbers.flatMap((bound) =>
-    steps.flatMap((step) => [String(bound + step), String(bound - step)]),
-  );
-  const unnamed = named.reduce((longest, value) => `${longest}${value}`, 'x');
-  return [...named, ...near, unnamed];
+  const [left, right] = [numberOf(value), numberOf(bound)];
+  return left !== undefined && right !== undefined && test(left, right);
 }
