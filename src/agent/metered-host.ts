@@ -37,6 +37,7 @@ function bound(host: Host): Omit<Host, 'start'> {
     exclusiveOpen: (device) => host.exclusiveOpen(device),
     links: (directory) => host.links(directory),
     readText: (path) => host.readText(path),
+    onDevices: (tell) => host.onDevices(tell),
     flush: (devices) => host.flush(devices),
     inspect: (path) => host.inspect(path),
     readBytes: (path, range) => host.readBytes(path, range),

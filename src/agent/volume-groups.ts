@@ -118,6 +118,7 @@ export class VolumeGroups {
         if (type === 'deleted' || !this.#reports.isOurs(object)) changed();
       }),
       engine.model.onReport((host) => this.#looked(host)),
+      engine.onDevices(changed),
     ];
     try {
       await this.#queue.run(signal);

@@ -149,6 +149,10 @@ export const limits = {
   tagLengthMax: 1_024,
   /** An unused copy of an unused copy notes so many of those it comes from. */
   madeForMax: 8,
+  /** What udev tells of several devices is taken together. */
+  deviceSettleMs: 1_000,
+  /** How often udev is looked for where it cannot be heard. */
+  deviceWatchAgainMs: 60_000,
   /** Disks smaller than this are never worth a volume group. */
   deviceBytesMin: 16n * MiB,
 

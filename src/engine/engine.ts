@@ -113,6 +113,14 @@ export class Engine {
     return device === undefined || device.sizeBytes >= lv.sizeBytes ? undefined : device.sizeBytes;
   }
 
+  /** Disks came or went, as far as that can be heard. LVM is looked at again, too. */
+  onDevices(tell: () => void): () => void {
+    return this.#tools.host.onDevices(() => {
+      this.model.hint();
+      tell();
+    });
+  }
+
   /** With every block device, also by these names; it takes longer. */
   observeNode(paths: readonly string[]): Promise<ObservedNode> {
     return observeNode(this.#tools.host, paths);

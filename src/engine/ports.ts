@@ -20,6 +20,8 @@ export type Host = {
   /** Symbolic links below a directory and the device paths they resolve to. */
   links(directory: string): Promise<readonly DeviceLink[]>;
   readText(path: string): Promise<string>;
+  /** Tells when disks come or go, where it can be heard. The answer ends it. */
+  onDevices(tell: () => void): () => void;
   /** Makes devices keep what was written to them, through a power cut too. */
   flush(devices: readonly string[]): Promise<void>;
   /** What is at a path. Links of its parents are resolved; so is a last link, which is told. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
+import { DeviceWatch } from './device-watch.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
 import { Patience } from './patience.ts';
 import { type RunOptions, startCommand } from './run.ts';
@@ -23,6 +24,11 @@ export function realHost(options: HostOptions): Host {
     strays: () => findStrays({ directory: '/proc', patience, timeoutMs: fileTimeoutMs }),
     exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
     links: (directory) => soon(directory, () => findLinks(directory)),
+    onDevices: (tell) => {
+      const watch = new DeviceWatch(tell);
+      watch.start();
+      return () => watch.stop();
+    },
     readText: (path) => soon(path, () => readFile(path, 'utf8')),
     flush: async (devices) =>
       void (await Promise.all(

@@ -103,3 +103,22 @@ test('a pool that fills is warned of, and degrades its class when it is full', a
   assert.equal(scene.told('vg1')?.status, 'Degraded');
   assert.match(scene.told('vg1')?.reason ?? '', /ThinPoolFull: data 9\d %/);
 });
+
+test('a disk that comes is taken at once, and one that goes is told at once', async () => {
+  const scene = new GroupScene();
+  const { admin } = scene.stage.world;
+  admin.pull('/dev/sdc');
+  const deviceSelector = { paths: ['/dev/sdb'], optionalPaths: ['/dev/sdc'] };
+  scene.group('vg1', { deviceSelector });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  await scene.settle(600_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+  admin.insert('/dev/sdc');
+  await scene.settle(5_000);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+  admin.pull('/dev/sdc');
+  await scene.settle(5_000);
+  assert.equal(scene.told('vg1')?.status, 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /^VolumeGroupPartial: /);
+});

@@ -199,11 +199,11 @@ function countingHost(inner: Host): Host {
       ran.push({ argv, effect: 'changes', exitCode: 0, durationMs: 0 });
       if (death !== undefined && death.when !== 'before' && death.count === count) die();
     },
-    start: (command, signal) => {
+    start: (command, signal, heard) => {
       const isChange = command.effect === 'changes';
       if (isChange) changes += 1;
       if (isChange) dieIf('before');
-      const running = inner.start(command, signal);
+      const running = inner.start(command, signal, heard);
       if (isChange) say({ started: command.argv, count: changes });
       if (isChange) dieIf('during');
       const count = changes;

@@ -132,6 +132,7 @@ export class TinyHost implements Host {
   }
 
   readonly inspect = noFiles.inspect;
+  readonly onDevices = noFiles.onDevices;
   readonly readBytes = noFiles.readBytes;
   readonly statFs = noFiles.statFs;
   readonly changeFile = noFiles.changeFile;

@@ -68,10 +68,12 @@ export class Admin {
   /** The disk is out of its slot; what is on it stays on it. */
   pull(path: string): void {
     this.#anyDevice(path).isPresent = false;
+    this.#machine.tellDevices();
   }
 
   insert(path: string): void {
     this.#anyDevice(path).isPresent = true;
+    this.#machine.tellDevices();
   }
 
   /** Two disks are found in another order: each has the name of the other. */

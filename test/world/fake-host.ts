@@ -107,6 +107,14 @@ export class FakeHost implements Host {
       );
   }
 
+  onDevices(tell: () => void): () => void {
+    const hear = () => {
+      if (!this.#isDead) tell();
+    };
+    this.#machine.deviceListeners.add(hear);
+    return () => this.#machine.deviceListeners.delete(hear);
+  }
+
   async readText(path: string): Promise<string> {
     await this.#shortly();
     const text = this.#procFile(path) ?? this.#files.get(path);

@@ -29,6 +29,8 @@ export class Machine {
   readonly strayParts = new Map<Lv, Set<string>>();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
+  /** Who hears udev. */
+  readonly deviceListeners = new Set<() => void>();
   /** What runs right now, for the notes LVM keeps. */
   commandLine = '';
   /** How long initial RAID synchronisation takes for each GiB. */
@@ -43,6 +45,10 @@ export class Machine {
     this.clock = parts.clock;
     this.chance = parts.chance;
     this.devices = parts.devices;
+  }
+
+  tellDevices(): void {
+    for (const tell of this.deviceListeners) tell();
   }
 
   /** Never used before: two writes are equal only if one was copied from the other. */
