@@ -43,6 +43,18 @@ test('a PV that is away, and a group that is away or doubtful, is waited for', (
   assert.deepEqual(after(note, partial), { '/dev/sdc': sdc.uuid });
 });
 
+test('what has left and still bears its label is not struck out before that is cleared', () => {
+  const label = { kind: 'orphan', pvUuid: sdc.uuid } as const;
+  const [first, second] = devices;
+  assert.ok(first !== undefined && second !== undefined);
+  const vgs = [sampleVg({ uuid: 'known', pvs: [sdb] })];
+  const note = { '/dev/sdc': sdc.uuid };
+  const left = nodeOf([first, { ...second, label }], { vgs, orphanPvs: [sdc] });
+  assert.deepEqual(noteAfterLook(note, desired, left), note);
+  const busy = nodeOf([first, { ...second, label, isSwap: true }], { vgs, orphanPvs: [sdc] });
+  assert.deepEqual(noteAfterLook(note, desired, busy), {}, 'somebody else has it by now');
+});
+
 test('where the group never was nothing leaves it', () => {
   const fresh = { ...desired, uuid: undefined };
   assert.deepEqual(noteAfterLook({ '/dev/sdc': '' }, fresh, nodeOf(devices)), {});

@@ -2,7 +2,7 @@ import { pathsOf } from '../../api/lvm-cluster/paths.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
 import type { ObservedNode } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
-import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
+import { isWanted, pathsOfPv, planReleasedLabel } from '../volume-group/plan.ts';
 import { groupFinalizerPrefix } from './marks.ts';
 
 /**
@@ -80,7 +80,9 @@ export function noteAfterLook(
     );
     // The same device by another name: it is wanted after all.
     const isLeaving = pv !== undefined && !isWanted(desired.selector, pathsOfPv(pv, node));
-    return isLeaving ? [[path, pv.uuid] as const] : [];
+    if (isLeaving) return [[path, pv.uuid] as const];
+    const isLabelled = planReleasedLabel({ ...desired, release: [uuid] }, node) !== undefined;
+    return pv === undefined && isLabelled ? [[path, uuid] as const] : [];
   });
   return Object.fromEntries(left);
 }

@@ -227,7 +227,7 @@ function unseenNames({ selector }: DesiredVg, { missing }: Choice): readonly str
 }
 
 /** What has left is bare, as it was before it came. */
-function planReleasedLabel(desired: DesiredVg, node: ObservedNode): Decision | undefined {
+export function planReleasedLabel(desired: DesiredVg, node: ObservedNode): Decision | undefined {
   // Its label is all that keeps it from being taken again.
   if (desired.selector.kind === 'any') return undefined;
   for (const pv of node.orphanPvs.filter(({ uuid }) => desired.release.includes(uuid))) {
