@@ -50,7 +50,8 @@ export class NodeDisk {
           if (this.#lvmd !== undefined) return this.#lvmd;
           throw Object.assign(new Error('ENOENT: lvmd.yaml'), { code: 'ENOENT' });
         }),
-      readStored: () => this.#do(life, () => this.#stored),
+      // Where this cannot be read the file alone counts: classes that it has no longer are lost.
+      readStored: async () => this.#stored,
       writeStored: (stored) =>
         this.#do(life, () => {
           this.#stored = stored;

@@ -39,11 +39,10 @@ export function roomOn({ world, desired }: Machine, className: string): bigint {
   return BigInt(Math.max(0, most - promised));
 }
 
-/** Each extent of a mirror is on two devices. */
+/** What a mirror certainly finds: as much as the second of the devices has. */
 function pairedExtents({ pvs }: Vg): number {
-  const free = pvs.map(freeExtentsOf);
-  const all = free.reduce((total, count) => total + count, 0);
-  return Math.min(Math.floor(all / 2), all - Math.max(0, ...free));
+  const [, second = 0] = pvs.map(freeExtentsOf).toSorted((one, other) => other - one);
+  return second;
 }
 
 /** LVM gives whole extents. */

@@ -105,12 +105,22 @@ export const lvmsMutants: readonly ClusterMutant[] = [
     'const served = meant.filter(isMarked);',
     'const served = meant;',
   ),
-  one(
-    'a node that is not meant takes part',
-    wish,
-    'isSelected(node, spec?.nodeSelector),',
-    'isSelected(node, undefined),',
-  ),
+  {
+    name: 'a node that is not meant takes part',
+    of: 'lvms',
+    edits: [
+      {
+        file: wish,
+        find: 'isSelected(node, spec?.nodeSelector),',
+        replace: 'isSelected(node, undefined),',
+      },
+      {
+        file: wish,
+        find: 'isMeant(node, group.spec?.nodeSelector, tolerations);',
+        replace: 'isMeant(node, undefined, tolerations);',
+      },
+    ],
+  },
   one(
     'disks may be wiped again and again',
     wish,

@@ -123,6 +123,7 @@ function isUnusable({ machine, one, others }: Told, path: string): boolean {
 function isFull({ machine, one }: Told, reason: string): boolean {
   const vg = vgOn(machine, one.name);
   if (vg === undefined) return false;
+  if (reason.includes('it is the last device')) return vg.pvs.length === 1;
   const [, path] = /: (\/dev\/\S+) holds /.exec(reason) ?? [];
   if (path !== undefined) return isTight(machine, vg, path);
   return freeExtents(vg) * vg.extentBytes < 256 * 1024 ** 2;

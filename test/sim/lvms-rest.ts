@@ -2,7 +2,7 @@ import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-clust
 import type { StorageClass } from '../../src/api/objects/storage.ts';
 import type { ClusterStage } from '../cluster/stage.ts';
 import { isEqual } from '../kube/fake-api-rules.ts';
-import { byHand, strangeProvisioner } from './lvms-admin.ts';
+import { strangeProvisioner } from './lvms-admin.ts';
 import { standingFindings } from './lvms-proofs.ts';
 import {
   classesIn,
@@ -45,6 +45,19 @@ function isStrange(one: StorageClass | undefined): boolean {
   return one?.provisioner === strangeProvisioner;
 }
 
+/** It was made for a class that was otherwise, and stays while volumes are in it. */
+function isOther(found: StorageClass | undefined, cluster: LvmCluster, name: string): boolean {
+  const one = classesIn(cluster).find((each) => each.name === name);
+  const { reclaimPolicy = 'Delete', volumeBindingMode = 'WaitForFirstConsumer' } =
+    one?.storageClassOptions ?? {};
+  return (
+    isStrange(found) ||
+    found?.reclaimPolicy !== reclaimPolicy ||
+    found.volumeBindingMode !== volumeBindingMode ||
+    found.parameters?.['csi.storage.k8s.io/fstype'] !== (one?.fstype ?? 'xfs')
+  );
+}
+
 function conditionOf({ status }: LvmCluster, type: string) {
   return status?.conditions?.find((one) => one.type === type);
 }
@@ -61,10 +74,12 @@ function livingFindings(stage: ClusterStage, cluster: LvmCluster): readonly stri
   const { isWell, isAll } = standOf(stage, cluster);
   const isReady = isAll && isWell && lines.length === 0;
   const isSaid = status.state === 'Ready' && status.ready === true;
+  // Without classes lvmd.yaml of each node says what there is, and may be missing.
+  const isTold = isReady === isSaid || classesIn(cluster).length === 0;
   return [
     ...unproven,
     ...standing,
-    ...(isReady === isSaid ? [] : [`the LVMCluster is ${status.state}: ${told(cluster)}`]),
+    ...(isTold ? [] : [`the LVMCluster is ${status.state}: ${told(cluster)}`]),
     ...goneFindings(stage, cluster, lines),
   ];
 }
@@ -110,7 +125,9 @@ function classFindings(
       const said = reportOn(stage, name, one.name);
       if (said === undefined) return [`${name} tells nothing of ${one.name}`];
       const others = othersOn(stage, name, one.name);
-      return standingFindings({ machine: stage.machine(name), one, told: said, others });
+      // What can never be changed is as it was.
+      const asMade = { ...one, ...group.spec };
+      return standingFindings({ machine: stage.machine(name), one: asMade, told: said, others });
     }),
   ];
 }
@@ -145,7 +162,7 @@ function isStuck(stage: ClusterStage, name: string): boolean {
     const { machine } = world;
     const vg = machine.vgs.find((one) => one.name === name);
     if (vg === undefined) return false;
-    return vg.lvs.some((lv) => lv.name === byHand) || machine.missingPvs(vg).length > 0;
+    return vg.lvs.some(({ type }) => type !== 'thin-pool') || machine.missingPvs(vg).length > 0;
   });
 }
 
@@ -170,8 +187,9 @@ function goingFindings(stage: ClusterStage, cluster: LvmCluster): readonly strin
 function isProven(stage: ClusterStage, cluster: LvmCluster, line: string): boolean {
   const [, held] = /^device class (\S+) stays while it holds /.exec(line) ?? [];
   if (held !== undefined) return volumesIn(stage, held).length > 0;
-  const [, strange] = /^StorageClass lvms-(\S+) has another provisioner/.exec(line) ?? [];
-  if (strange !== undefined) return isStrange(stage.admin.storageClass(`lvms-${strange}`));
+  const [, other] = /^StorageClass lvms-(\S+) has another /.exec(line) ?? [];
+  if (other !== undefined)
+    return isOther(stage.admin.storageClass(`lvms-${other}`), cluster, other);
   const [, going] = /^LVMVolumeGroup (\S+) is being deleted/.exec(line) ?? [];
   if (going !== undefined) return isStuck(stage, going);
   const [, name, field] = /^spec\.storage\.deviceClasses\[(\w+)\]\.?(\S*) /.exec(line) ?? [];

@@ -96,13 +96,43 @@ export function lvmsStoryOf(seed: number): LvmsStory {
     ...{ slow: rate(0.01), garbage: rate(0.01) },
   };
   const teller = new Teller(chance, operators);
-  const events = teller.tell(chance.between(12, 36));
+  const told = teller.tell(chance.between(12, 36));
+  const isWiping = chance.happens(0.1);
+  const disks = nodes.map((name) => disksOf(chance, name));
+  const events = isWiping ? wiping(told) : told;
   return {
-    ...{ seed, nodes: nodes.map((name) => disksOf(chance, name)), operators, network, host },
+    ...{ seed, nodes: isWiping ? disks.map(withData) : disks, operators, network, host },
     ...{ files: rate(0.02), kubelet: rate(0.1), events },
     cacheLag: isCalm ? 0 : chance.pick([0, 5, 40] as const),
     ...{ isGuarded: chance.happens(0.8), isEarly: chance.happens(0.15) },
   };
+}
+
+const [wipedPath = '', otherPath = ''] = paths;
+
+/** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
+function wiping(told: readonly LvmsEvent[]): readonly LvmsEvent[] {
+  const deviceSelector = {
+    ...{ paths: [wipedPath, otherPath], forceWipeDevicesAndDestroyAllData: true },
+  };
+  const one = { name: 'va', default: true, deviceSelector } as const;
+  const named = { of: 'va', path: wipedPath };
+  const used = nodes.map((node) => ({ kind: 'mkfs', node, path: wipedPath }) as const);
+  return [
+    { atMs: 0, kind: 'make', name: clusterName, classes: [one] },
+    { atMs: 60_000, kind: 'edit', edit: 'drop-path', ...named },
+    ...used.map((deed) => ({ atMs: 140_000, ...deed })),
+    { atMs: 141_000, kind: 'edit', edit: 'add-path', ...named },
+    ...told.map((event) => ({ ...event, atMs: event.atMs + 200_000 })),
+  ];
+}
+
+function withData({ disks, ...node }: NodeDisks): NodeDisks {
+  const changed = disks.map((disk) => {
+    if (disk.path === wipedPath) return { ...disk, kind: 'data', isAway: false } as const;
+    return disk.path === otherPath ? ({ ...disk, kind: 'bare', isAway: false } as const) : disk;
+  });
+  return { ...node, disks: changed };
 }
 
 /** Keeps in mind what it has told, so that later events are about something. */

@@ -195,12 +195,16 @@ class Simulation {
     }
   }
 
-  /** A claim that cannot be had is tried for again, and told of each time, as everywhere. */
-  #isRetry({ collection, name }: WriteNote): boolean {
-    if (collection !== collections.events) return false;
-    const event = this.stage.api.all(collection).find(({ metadata }) => metadata.name === name);
-    const about = event?.['involvedObject'] as { readonly kind?: string } | undefined;
-    return about?.kind === 'PersistentVolumeClaim';
+  /**
+   * A claim that cannot be had, and a volume that cannot go while it has snapshots, are tried for
+   * again and told of each time, as everywhere.
+   */
+  #isRetry({ collection, name, verb }: WriteNote): boolean {
+    const object = this.stage.api.all(collection).find(({ metadata }) => metadata.name === name);
+    const isGoing = object?.metadata.deletionTimestamp !== undefined;
+    if (collection === collections.logicalVolumes) return verb === 'delete' && isGoing;
+    const about = object?.['involvedObject'] as { readonly kind?: string } | undefined;
+    return collection === collections.events && /^PersistentVolume/.test(about?.kind ?? '');
   }
 
   async #giveBack(): Promise<void> {
