@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { collections } from '../kube/fake-api-rules.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 const two = { deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
@@ -121,4 +122,17 @@ test('a disk that comes is taken at once, and one that goes is told at once', as
   await scene.settle(5_000);
   assert.equal(scene.told('vg1')?.status, 'Degraded');
   assert.match(scene.told('vg1')?.reason ?? '', /^VolumeGroupPartial: /);
+});
+
+test('what is told of lvmd.yaml is not taken back by what was wanted before', async () => {
+  const scene = new GroupScene();
+  scene.start();
+  await scene.settle(5_000);
+  const metadata = { name: 'mine', namespace: 'quarry-system' };
+  const spec = { configurationPolicy: 'ExternalConfiguration' };
+  scene.put(collections.lvmClusters, { metadata, spec });
+  await scene.settle(90_000);
+  const writes = scene.api.writes.length;
+  await scene.settle(300_000);
+  assert.equal(scene.api.writes.length, writes);
 });
