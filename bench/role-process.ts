@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeServer } from '../test/kube/fake-server.ts';
 import { kubeconfigFor } from '../test/kube/scene.ts';
 import { bundle } from '../tools/bundle.ts';
+import { lvmsFlags } from '../tools/manifests-settings.ts';
 import { fakeNode } from './memory.ts';
 import { fillCluster, node } from './memory-objects.ts';
 
@@ -57,14 +58,15 @@ function argumentsOf(role: RoleName, directory: string, config: string): readonl
     ...['--config', config, '--state-dir', path('state'), '--node-name', node],
     ...['--kubelet-root', directory],
   ];
+  const webhook = ['--webhook-address', '127.0.0.1:0'] as const;
   const flags = {
     agent: onNode,
-    all: [...onNode, '--controller-socket', path('controller.sock')],
-    operator: [],
+    all: [...onNode, ...webhook, '--controller-socket', path('controller.sock')],
+    operator: webhook,
   } as const;
   return [
     ...['--kubeconfig', path('kubeconfig'), '--namespace', 'ns', '--csi-socket', path('csi.sock')],
-    ...['--metrics-address', '127.0.0.1:0', ...flags[role]],
+    ...['--metrics-address', '127.0.0.1:0', ...lvmsFlags, ...flags[role]],
   ];
 }
 

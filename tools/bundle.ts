@@ -41,6 +41,7 @@ export async function bundle(outfile: string): Promise<void> {
     minifySyntax: true,
     legalComments: 'none',
     logLevel: 'error',
+    alias: { '@grpc/proto-loader': join(root, 'tools/no-proto-loader.ts') },
     banner: { js: banner },
   });
 }

@@ -235,9 +235,9 @@ singleNode: false
 # The definitions of our kinds. They are kept when the chart is uninstalled.
 crds: true
 
-# Volume groups made of bare disks, as an LVMCluster asks for them: young, try it on disks that you
-# can lose. Not with lvmd.config: then you write what the nodes have.
-lvmClusters: false
+# Volume groups made of bare disks, as an LVMCluster asks for them. Without an LVMCluster nothing is
+# made. Not with lvmd.config, which says what the nodes have, and not with useLegacy.
+lvmClusters: true
 
 # Kubelet's own directory on the nodes.
 kubeletRoot: /var/lib/kubelet

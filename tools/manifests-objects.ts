@@ -16,6 +16,7 @@ import {
   type Manifest,
   type Release,
   type Settings,
+  webhookFlags,
 } from './manifests-settings.ts';
 import { webhookOf } from './manifests-webhook.ts';
 import {
@@ -37,11 +38,16 @@ export function defaultSettings({ image }: Release): Settings {
     image: `${repository}:${tag}${digest === '' ? '' : `@${digest}`}`,
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
-    ...{ lvmsFlags: [], webhookFlags: [], flags: [] },
-    agentFlags: [],
+    ...{ lvmsFlags, webhookFlags, flags: [], agentFlags: [] },
     resources: defaultResources,
   };
 }
+
+/** The group that TopoLVM had before. LVMS never used it, so there are no LVMClusters. */
+export const legacyChoice = {
+  ...{ domain: groups.legacy, useLegacy: 'true' },
+  ...{ lvmsFlags: [], webhookFlags: [] },
+} as const satisfies Partial<Settings>;
 
 /** On MicroShift `quarry edge apply` writes lvmd.yaml for its only node, and the DaemonSet. */
 export function microShiftSettings(release: Release): Settings {
@@ -49,7 +55,7 @@ export function microShiftSettings(release: Release): Settings {
     ...defaultSettings(release),
     namespace: 'openshift-storage',
     lvmdVolume: { configMap: { name: 'lvmd' } },
-    lvmsFlags,
+    webhookFlags: [],
   };
 }
 

@@ -5,9 +5,14 @@ import { dump } from 'js-yaml';
 import { groups, logicalVolumeCrd } from '../src/api/crds/logical-volume.ts';
 import { chartFiles } from './manifests-chart.ts';
 import { dashboard } from './manifests-dashboard.ts';
-import { defaultSettings, manifests, microShiftSettings } from './manifests-objects.ts';
+import {
+  defaultSettings,
+  legacyChoice,
+  manifests,
+  microShiftSettings,
+} from './manifests-objects.ts';
 import { openshiftNamespace } from './manifests-openshift.ts';
-import { lvmsFlags, type Manifest, type Release, webhookFlags } from './manifests-settings.ts';
+import type { Manifest, Release } from './manifests-settings.ts';
 
 /**
  * Everything that is given to a cluster: plain manifests in `deploy/`, and a chart, from the
@@ -28,18 +33,15 @@ export function readRelease(file = join(root, releaseFile)): Release {
 export function manifestFiles(release: Release): Readonly<Record<string, string>> {
   const settings = defaultSettings(release);
   const made = manifests(settings);
-  const legacy = manifests({ ...settings, domain: groups.legacy, useLegacy: 'true' });
+  const legacy = manifests({ ...settings, ...legacyChoice });
   const onEdge = manifests(microShiftSettings(release));
-  const openshift = manifests({
-    ...{ ...settings, namespace: openshiftNamespace, lvmsFlags, webhookFlags },
-  });
+  const openshift = manifests({ ...settings, namespace: openshiftNamespace });
   const old = { group: groups.current, hasSelectableFields: false };
   return {
-    'deploy/crds.yaml': yamlOf(made.crds),
-    'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old)]),
-    'deploy/lvm-clusters-crds.yaml': yamlOf(made.lvmsCrds),
-    'deploy/lvm-clusters.yaml': yamlOf(made.webhook),
-    'deploy/quarry.yaml': yamlOf(separate(made)),
+    'deploy/crds.yaml': yamlOf([...made.crds, ...made.lvmsCrds]),
+    'deploy/crds-1.29.yaml': yamlOf([logicalVolumeCrd(old), ...made.lvmsCrds]),
+    'deploy/namespace.yaml': yamlOf(made.namespace),
+    'deploy/quarry.yaml': yamlOf([...separate(made), ...made.webhook]),
     'deploy/quarry-all.yaml': yamlOf(together(made)),
     'deploy/node-policy.yaml': yamlOf(made.policy),
     'deploy/snapshot-controller.yaml': yamlOf(made.snapshots),
@@ -67,15 +69,13 @@ export function manifestFiles(release: Release): Readonly<Record<string, string>
 
 type Made = ReturnType<typeof manifests>;
 
-type Some = Omit<Made, 'namespace'> & { readonly namespace: readonly Manifest[] };
-
-function separate({ namespace, driver, roles, ...made }: Some): readonly Manifest[] {
-  const { operator, agent, network } = made;
-  return [...namespace, ...driver, ...roles, ...operator, ...agent, ...network];
+/** Never with the namespace: who deletes one deletes the LVMCluster in it. */
+function separate({ driver, roles, operator, agent, network }: Made): readonly Manifest[] {
+  return [...driver, ...roles, ...operator, ...agent, ...network];
 }
 
-function together({ namespace, driver, roles, all, network }: Made): readonly Manifest[] {
-  return [...namespace, ...driver, ...roles, ...all, ...network.slice(1)];
+function together({ driver, roles, all, network, webhookOfAll }: Made): readonly Manifest[] {
+  return [...driver, ...roles, ...all, ...network.slice(1), ...webhookOfAll];
 }
 
 /** All but what runs. */
@@ -83,10 +83,9 @@ function edgeOf({ namespace, driver, edge, network }: Made): readonly Manifest[]
   return [...namespace, ...driver, ...edge, ...network.slice(1)];
 }
 
-/** Without the namespace: others may live in it, and would be deleted with this. */
 function onOpenShift(made: Made): readonly Manifest[] {
   const { constraints, webhook, policy } = made;
-  return [...separate({ ...made, namespace: [] }), ...constraints, ...webhook, ...policy];
+  return [...separate(made), ...constraints, ...webhook, ...policy];
 }
 
 const note = '# Made by `make manifests`; do not edit.\n';

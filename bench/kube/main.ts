@@ -75,8 +75,8 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
         await node.sh(`lvm vgcreate --yes ${group} ${await node.devicePath(disk)}`);
       }
     }
-    const { crds, namespace, driver: csiDriver } = manifests;
-    await cluster.apply(byName([...crds, ...namespace, ...csiDriver]));
+    const { crds, lvmsCrds, namespace, driver: csiDriver } = manifests;
+    await cluster.apply(byName([...crds, ...lvmsCrds, ...namespace, ...csiDriver]));
     await cluster.apply([storageClass]);
     await seen.start();
     const bench: Bench = { cluster, client: door.client, seen, audit, options, tell };

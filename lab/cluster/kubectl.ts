@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { projectDirectory } from '../cache.ts';
 import { type CommandResult, runCommand, tryCommand } from '../host/command.ts';
 import type { Namespace } from '../host/namespace.ts';
 import type { Program } from './programs.ts';
@@ -25,12 +26,15 @@ export async function createKubectl(spec: {
   // Only the network is entered, so that files named on the command line are the caller's.
   const lines = [
     '#!/bin/sh',
+    // No flags: plugins would not get them.
+    `export KUBECONFIG='${kubeconfig}' KUBECACHEDIR='${join(directory, 'kubectl-cache')}'`,
+    `export PATH='${directory}':"$PATH"`,
     `exec nsenter --net=${namespace.networkPath} -- \\`,
-    `  '${[program.path, ...program.words].join("' '")}' --kubeconfig='${kubeconfig}' \\`,
-    `  --cache-dir='${join(directory, 'kubectl-cache')}' "$@"`,
+    `  '${[program.path, ...program.words].join("' '")}' "$@"`,
     '',
   ];
   await writeFile(command, lines.join('\n'), { mode: 0o755 });
+  await symlink(join(projectDirectory, 'bin/quarry'), join(directory, 'kubectl-quarry'));
   return { kubeconfig, command };
 }
 

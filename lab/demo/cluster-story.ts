@@ -1,12 +1,11 @@
 import { strict as assert } from 'node:assert';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Cluster } from '../cluster/index.ts';
-import { kindsDirectory, manifestsDirectory, placeLvmdFile } from './cluster.ts';
+import { archiveDisk, kindsDirectory, manifestsDirectory } from './cluster.ts';
 import type { Story } from './story.ts';
 import { patienceSeconds, Terminal } from './terminal.ts';
 
 const namespace = '--namespace=quarry-system';
+const clusterFile = 'lab/demo/lvm-cluster.yaml';
 
 const roomColumns = [
   String.raw`NODE:.nodeTopology.matchLabels.topology\.topolvm\.io/node`,
@@ -23,7 +22,7 @@ const snapshotControllerPatch = JSON.stringify([
 ]);
 
 /**
- * From a bare cluster to volumes that survive a power cut, by commands that a person can type.
+ * From bare disks to volumes that survive a power cut, by commands that a person can type.
  * Every chapter checks what it tells, and throws when it is not so.
  */
 export class ClusterStory {
@@ -39,8 +38,9 @@ export class ClusterStory {
 
   async tell({ isKept }: { readonly isKept: boolean }): Promise<void> {
     const story = this.#story;
-    await story.chapter('every node gets a volume group and lvmd.yaml', () => this.#groups());
     await story.chapter('Quarry is installed by its own manifests', () => this.#install());
+    await story.chapter('what an LVMCluster would do to which disk', () => this.#foresee());
+    await story.chapter('it is applied: bare disks become volume groups', () => this.#groups());
     await story.chapter('a claim, and a pod that writes to it', () => this.#write());
     await story.chapter('a snapshot while the pod writes', () => this.#snapshot());
     await story.chapter('a new volume from the snapshot', () => this.#restore());
@@ -58,40 +58,51 @@ export class ClusterStory {
     await story.chapter('everything is deleted, and nothing is left', () => this.#leave());
   }
 
-  async #groups(): Promise<void> {
-    for (const { name } of this.#cluster.nodes) {
-      const node = this.#cluster.node(name);
-      const devices = await Promise.all(['one', 'two'].map((disk) => node.devicePath(disk)));
-      await this.#terminal.onNode(name, `vgcreate --quiet data ${devices.join(' ')}`);
-      await this.#terminal.onNode(
-        name,
-        'lvcreate --quiet --type thin-pool --extents 60%VG --name pool data',
-      );
-      await placeLvmdFile(this.#cluster, name);
-    }
-    this.#story.command('ssh n1 cat /etc/topolvm/lvmd.yaml');
-    this.#story.output(await readFile(join(import.meta.dirname, 'lvmd.yaml'), 'utf8'));
-  }
-
   async #install(): Promise<void> {
     const terminal = this.#terminal;
     const made = (name: string): string => `${manifestsDirectory}/deploy/${name}.yaml`;
     await terminal.apply(kindsDirectory);
-    await terminal.apply(...['crds', 'quarry', 'node-policy', 'snapshot-controller'].map(made));
+    await terminal.apply(...['namespace', 'crds'].map(made));
+    await terminal.apply(...['quarry', 'node-policy', 'snapshot-controller'].map(made));
     await terminal.kubectl(
       ...['patch', 'deployment', 'lvms-operator', namespace],
       ...['--type=json', `--patch=${snapshotControllerPatch}`],
     );
-    await terminal.apply(...['samples', 'snapshot-class'].map(made));
     await terminal.rollout('daemonset/vg-manager', namespace);
     await terminal.rollout('deployment/lvms-operator', namespace);
+    await terminal.kubectl('get', 'pods', '--output=wide', namespace);
+  }
+
+  /** The nodes have told of their disks, and nothing is written to any of them. */
+  async #foresee(): Promise<void> {
+    const words = ['apply', '--dry-run=server', `--filename=${clusterFile}`];
+    await this.#terminal.until('the operator can tell', async () => {
+      const { stderr } = await this.#cluster.tryKubectl(words);
+      return this.#cluster.nodes.every(({ name }) => stderr.includes(`${name}:`));
+    });
+    await this.#terminal.kubectl(...words);
+    const plan = await this.#terminal.kubectl('quarry', 'plan', `--file=${clusterFile}`);
+    for (const { name } of this.#cluster.nodes) {
+      const device = await this.#cluster.node(name).devicePath(archiveDisk.name);
+      assert.match(plan, new RegExp(`${device}\\s.*it holds xfs`), `the archive of ${name}`);
+      assert.equal(await this.#cluster.node(name).sh('pvs --noheadings'), '');
+    }
+    this.#story.seen('two disks of each node would be taken; what holds something stays as it is');
+  }
+
+  async #groups(): Promise<void> {
+    const terminal = this.#terminal;
+    await terminal.apply(clusterFile);
+    const isReady = 'jsonpath={.status.state}=Ready';
+    await terminal.wait('lvmcluster/mine', isReady, namespace);
     const room = ['get', 'csistoragecapacities', namespace];
     await terminal.until('every node tells its room', async () => {
       const lines = (await terminal.ask(...room, '--no-headers')).trim().split('\n');
-      return lines.length >= 2 * this.#cluster.nodes.length;
+      return lines.length >= this.#cluster.nodes.length;
     });
-    await terminal.kubectl('get', 'pods', '--output=wide', namespace);
+    await terminal.kubectl('quarry', 'status');
     await terminal.kubectl(...room, `--output=custom-columns=${roomColumns}`);
+    await terminal.onNode('n1', 'pvs');
   }
 
   async #write(): Promise<void> {
@@ -149,7 +160,6 @@ export class ClusterStory {
 
   async #comeBack(node: string, lines: number): Promise<void> {
     await this.#cluster.startNode(node, { timeoutMs: patienceSeconds * 1000 });
-    await placeLvmdFile(this.#cluster, node);
     await this.#terminal.rollout('statefulset/writer');
     await this.#terminal.until('the pod writes on', async () => {
       return (await this.#linesOnDisk().catch(() => 0)) > lines;
@@ -169,10 +179,14 @@ export class ClusterStory {
     await this.#terminal.until('no volume is left', async () => {
       return (await this.#terminal.ask('get', 'pv,logicalvolumes', '--output=name')) === '';
     });
+    await this.#terminal.kubectl('delete', `--filename=${clusterFile}`);
     for (const { name } of this.#cluster.nodes) {
-      const left = await this.#terminal.onNode(name, 'lvs data');
-      assert.ok(!/[0-9a-f]{8}-/.test(left), `${name} still has volumes`);
+      assert.equal(await this.#terminal.onNode(name, 'pvs'), '', `${name} still has groups`);
+      const device = await this.#cluster.node(name).devicePath(archiveDisk.name);
+      const label = await this.#terminal.onNode(name, `blkid -o value -s LABEL ${device}`);
+      assert.equal(label.trim(), 'archive', `the archive of ${name}`);
     }
+    this.#story.seen('the disks are as bare as they were, and the archive is what it was');
   }
 
   #nodeOfWriter(): Promise<string> {

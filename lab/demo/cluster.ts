@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { archiveOf, buildImage } from '../../tools/image.ts';
 import { manifestFiles } from '../../tools/manifests.ts';
@@ -16,6 +16,11 @@ const repository = 'quarry.lab/quarry';
 /** Manifests that are pinned to the image of this tree, and the kinds of snapshots. */
 export const manifestsDirectory = 'build/demo';
 export const kindsDirectory = 'build/demo/snapshot-kinds';
+
+const emptyDisks = ['one', 'two'].map((name) => ({ name, sizeBytes: 4n * GiB }));
+
+/** Somebody has something on it. */
+export const archiveDisk = { name: 'archive', sizeBytes: GiB } as const;
 
 export type Prepared = {
   /** Goes with this process. */
@@ -50,11 +55,16 @@ export async function prepareCluster(): Promise<Prepared> {
 
 export async function openCluster(story: Story, { archive, scratch }: Prepared): Promise<Cluster> {
   story.part('a cluster of two nodes');
-  const disks = ['one', 'two'].map((name) => ({ name, sizeBytes: 4n * GiB }));
+  const disks = [...emptyDisks, archiveDisk];
   const nodes = ['n1', 'n2'].map((name) => ({ name, disks }));
-  const cluster = await story.chapter('boot two nodes with two disks each, and Kubernetes', () =>
-    startCluster({ nodes, images: [archive] }),
-  );
+  const title = 'boot two nodes with three disks each, and Kubernetes';
+  const cluster = await story.chapter(title, async () => {
+    const started = await startCluster({ nodes, images: [archive] });
+    for (const node of started.nodes) {
+      await node.sh(`mkfs.xfs -q -L archive ${await node.devicePath(archiveDisk.name)}`);
+    }
+    return started;
+  });
   await scratch.remove();
   return cluster;
 }
@@ -63,6 +73,7 @@ export async function openCluster(story: Story, { archive, scratch }: Prepared):
 export async function writeState(cluster: Cluster): Promise<void> {
   const questions = [
     ['get', 'nodes,pods,pvc,pv,volumesnapshots,logicalvolumes', '--all-namespaces'],
+    ['get', 'lvmclusters,lvmvolumegroupnodestatuses', '--all-namespaces', '--output=yaml'],
     ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],
     ['describe', 'pods', '--all-namespaces'],
     ['logs', '--namespace=quarry-system', '--prefix', '--selector=app.kubernetes.io/name=topolvm'],
@@ -80,6 +91,7 @@ export async function stay(cluster: Cluster): Promise<void> {
 The cluster stays until Ctrl-C. In another terminal:
 
   export PATH=${dirname(cluster.kubectlCommand)}:$PATH
+  kubectl quarry status
   kubectl get pods,pvc,volumesnapshots,logicalvolumes --all-namespaces
   kubectl logs writer-0 --follow
 
@@ -95,11 +107,4 @@ logs        ${cluster.lab.logDirectory}`);
   });
   clearInterval(clock);
   console.log('\nstopping the cluster');
-}
-
-/** Nodes of the lab keep their disks over a boot and nothing else. */
-export async function placeLvmdFile(cluster: Cluster, name: string): Promise<void> {
-  const stdin = await readFile(join(import.meta.dirname, 'lvmd.yaml'), 'utf8');
-  const script = 'mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml';
-  await cluster.node(name).sh(script, { stdin });
 }

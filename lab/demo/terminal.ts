@@ -27,8 +27,9 @@ export class Terminal {
   }
 
   /** Waits for what kubectl can wait for. */
-  wait(what: string, condition: string): Promise<string> {
-    return this.kubectl('wait', what, `--for=${condition}`, `--timeout=${patienceSeconds}s`);
+  wait(what: string, condition: string, ...words: readonly string[]): Promise<string> {
+    const how = [`--for=${condition}`, `--timeout=${patienceSeconds}s`];
+    return this.kubectl('wait', what, ...how, ...words);
   }
 
   rollout(...words: readonly string[]): Promise<string> {

@@ -6,6 +6,8 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { isSameJson } from '../api/same.ts';
 import type { Access, Credentials, Endpoint } from './credentials.ts';
 import { errorOfConnection, KubeError, retryAfterMsOf } from './errors.ts';
 import { kubeLimits } from './limits.ts';
@@ -39,6 +41,8 @@ export type Opened =
   | { readonly kind: 'stream'; readonly stream: Stream }
   | { readonly kind: 'refused'; readonly answer: Answer };
 
+type Trust = ReturnType<typeof trustOf>;
+
 /** The door itself: one exchange at a time, nothing is tried twice. */
 export type Transport = {
   send(call: Call): Promise<Answer>;
@@ -55,6 +59,8 @@ export class HttpTransport implements Transport {
   readonly #credentials: Credentials;
   readonly #requests: HttpAgent | HttpsAgent;
   readonly #streams: HttpAgent | HttpsAgent;
+  /** Made once for all connections: each would keep certificates of its own. */
+  #context: { readonly trust: Trust; readonly secureContext: SecureContext } | undefined;
 
   constructor(endpoint: Endpoint, credentials: Credentials) {
     this.#endpoint = endpoint;
@@ -115,10 +121,25 @@ export class HttpTransport implements Transport {
       ...{ method: call.method, path: `${this.#endpoint.prefix}${call.path}`, agent },
       ...{ host: this.#endpoint.host, port: this.#endpoint.port },
       headers: headersOf(call, access),
-      ...tlsOf(this.#endpoint, access),
+      ...this.#tls(access),
     });
     patience.onBroken((error) => request.destroy(error));
     return responseTo(request, call, patience);
+  }
+
+  #tls(access: Access) {
+    if (!this.#endpoint.isTls) return {};
+    const { serverName: servername, isInsecure } = this.#endpoint;
+    const trust = trustOf(access);
+    if (this.#context === undefined || !isSameJson(trust, this.#context.trust)) {
+      this.#context = { trust, secureContext: createSecureContext(trust) };
+    }
+    const { secureContext } = this.#context;
+    return {
+      ...{ ...trust, secureContext },
+      ...(servername === undefined ? {} : { servername }),
+      ...(isInsecure ? { rejectUnauthorized: false } : {}),
+    };
   }
 }
 
@@ -138,14 +159,11 @@ function headersOf(call: Call, access: Access): Record<string, string> {
 }
 
 /** An agent keeps connections apart by these, so that a new certificate means a new connection. */
-function tlsOf(endpoint: Endpoint, access: Access) {
-  if (!endpoint.isTls) return {};
+function trustOf({ ca, certificate: cert, key }: Access) {
   return {
-    ...(access.ca === undefined ? {} : { ca: access.ca }),
-    ...(access.certificate === undefined ? {} : { cert: access.certificate }),
-    ...(access.key === undefined ? {} : { key: access.key }),
-    ...(endpoint.serverName === undefined ? {} : { servername: endpoint.serverName }),
-    ...(endpoint.isInsecure ? { rejectUnauthorized: false } : {}),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
   };
 }
 

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { groups } from '../../src/api/crds/logical-volume.ts';
 import { readRelease } from '../../tools/manifests.ts';
-import { defaultSettings, manifests } from '../../tools/manifests-objects.ts';
-import { lvmsFlags, type Settings, webhookFlags } from '../../tools/manifests-settings.ts';
+import { defaultSettings, legacyChoice, manifests } from '../../tools/manifests-objects.ts';
+import type { Settings } from '../../tools/manifests-settings.ts';
 import { defaultValues, type ReleaseFacts, renderTemplate, type Values } from './helm.ts';
 
 const facts: ReleaseFacts = { namespace: 'quarry-system', kubernetes: '1.34.1' };
 const bare = defaultSettings(readRelease());
 const plain = {
   ...bare,
-  ...{ lvmsFlags, webhookFlags },
   flags: ['--snapshot-controller'],
   agentFlags: ['--scheduler-extender'],
 };
@@ -18,7 +16,7 @@ const everything = {
   ...defaultValues(),
   monitoring: true,
   snapshotController: true,
-  ...{ schedulerExtender: true, lvmClusters: true },
+  schedulerExtender: true,
 };
 
 /** Templates, and the objects that they are the same as. Definitions bear one annotation more. */
@@ -57,9 +55,8 @@ function isConfigured({ lvmd }: Values): boolean {
 test('with its defaults the chart gives the very objects of the plain manifests', () => {
   const made = expected(bare);
   const values = defaultValues();
-  for (const name of [
-    ...(['driver.yaml', 'roles.yaml', 'operator.yaml', 'agent.yaml', 'network.yaml'] as const),
-  ]) {
+  const names = ['driver', 'roles', 'operator', 'agent', 'network', 'webhook'] as const;
+  for (const name of names.map((each) => `${each}.yaml` as const)) {
     assert.deepEqual(renderTemplate(name, values, facts), made[name], name);
   }
 });
@@ -73,9 +70,7 @@ test('namespace, legacy group, kubelet root and image are settings of both', () 
     {
       ...plain,
       namespace: 'storage',
-      domain: groups.legacy,
-      useLegacy: 'true',
-      ...{ lvmsFlags: [], webhookFlags: [] },
+      ...legacyChoice,
       kubeletRoot: '/var/lib/k0s/kubelet',
       image: 'example/quarry:2',
     },

@@ -141,9 +141,15 @@ test('what a cluster without the kinds of others refuses stands in files of its 
 });
 
 test('deleting what was installed deletes no definition, and so no volume', () => {
-  for (const file of [...whole, 'deploy/lvm-clusters.yaml', 'deploy/openshift.yaml']) {
+  for (const file of [...whole, 'deploy/openshift.yaml']) {
     const [first] = objectsOf(file).filter(({ kind }) => kind === 'CustomResourceDefinition');
     assert.equal(first, undefined, file);
+  }
+});
+
+test('nor a namespace, and so no LVMCluster', () => {
+  for (const file of ['deploy/quarry.yaml', 'deploy/quarry-all.yaml', 'deploy/openshift.yaml']) {
+    assert.ok(!objectsOf(file).some(({ kind }) => kind === 'Namespace'), file);
   }
 });
 

@@ -6,7 +6,6 @@ import { GiB } from '../../lab/index.ts';
 import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import { registrationName } from '../../src/core/cluster/installed.ts';
-import { lvmsFlags, webhookFlags } from '../../tools/manifests-settings.ts';
 import { collectionOf } from './api.ts';
 import type { Claim } from './audit/look.ts';
 import { E2eStage } from './stage.ts';
@@ -22,8 +21,7 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
 
   before(async () => {
     const program = await buildLvms((line) => process.stderr.write(`lab: ${line}\n`));
-    const settings = { namespace, lvmsFlags, webhookFlags };
-    ({ stage, install } = await E2eStage.openFor(disks, settings));
+    ({ stage, install } = await E2eStage.openFor(disks, { namespace }));
     const ours = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });
     await stage.cluster.apply([ours]); // LVMS' own has fewer fields
     side = lvmsSide(stage.cluster, program, 'a', [await thinClass(stage)]);

@@ -196,8 +196,8 @@ async function installedObjects(stage: E2eStage): Promise<readonly object[]> {
     '--output=jsonpath={.spec.template.spec.containers[0].image}',
   ]);
   const release = { version: '', image: { repository: '', tag: '', digest: '' } };
-  const { namespace, driver, operator, agent } = manifests({ ...defaultSettings(release), image });
-  return [...namespace, ...driver, ...operator, ...agent];
+  const made = manifests({ ...defaultSettings(release), image });
+  return [...made.driver, ...made.operator, ...made.agent, ...made.webhook];
 }
 
 async function uninstall(stage: E2eStage, objects: readonly object[]): Promise<void> {

@@ -9,7 +9,7 @@ import {
 } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
 import type { DiskSpec } from '../../lab/index.ts';
-import { lvmsFlags, type Settings, webhookFlags } from '../../tools/manifests-settings.ts';
+import type { Settings } from '../../tools/manifests-settings.ts';
 import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
@@ -52,14 +52,10 @@ export class E2eStage {
 
   /** Nodes with disks on which there is nothing. */
   static openBare(bare: readonly DiskSpec[]): Promise<E2eStage> {
-    return E2eStage.#installed(
-      bare,
-      async (stage, install) => {
-        await install();
-        await stage.hasDriver();
-      },
-      { lvmsFlags, webhookFlags },
-    );
+    return E2eStage.#installed(bare, async (stage, install) => {
+      await install();
+      await stage.hasDriver();
+    });
   }
 
   /** Nodes with somebody else's programs first: it is installed when the caller says so. */
@@ -87,9 +83,8 @@ export class E2eStage {
       await begin(stage, async () => {
         const { crds, lvmsCrds, namespace, driver, operator, agent, policy, webhook } = manifests;
         await cluster.apply(byName([...crds, ...lvmsCrds]));
-        const ours = [...driver, ...operator, ...agent, ...policy];
-        const asked = chosen.webhookFlags === undefined ? [] : webhook;
-        await cluster.apply(byName([...namespace, ...ours, ...asked]));
+        const ours = [...driver, ...operator, ...agent, ...policy, ...webhook];
+        await cluster.apply(byName([...namespace, ...ours]));
       });
     } catch (error) {
       const what = await stage.describe();

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { lvmdFile as bareLvmdFile } from '../../bench/kube/side.ts';
 import { busyboxImage, type Cluster, startCluster, waitUntil } from '../../lab/cluster/index.ts';
 import { GiB, type Guest } from '../../lab/index.ts';
+import { legacyChoice } from '../../tools/manifests-objects.ts';
 import { buildInstallation, byName, type Installation } from './image.ts';
 import {
   className,
@@ -57,8 +58,8 @@ export class OldCluster {
 
   /** With what programs of TopoLVM leave, by hand; or bare, for its own programs. */
   static async open(domain: string, prepare: 'by hand' | 'bare'): Promise<OldCluster> {
-    const useLegacy = domain === 'topolvm.io' ? '' : 'true';
-    const settings = { domain, useLegacy, namespace: oldNamespace };
+    const choice = domain === 'topolvm.io' ? {} : legacyChoice;
+    const settings = { ...choice, namespace: oldNamespace };
     const { archive, manifests } = await buildInstallation(settings);
     const disks = ['a', 'b', 'c', 'd'].map((name) => ({ name, sizeBytes: 2n * GiB }));
     const spec = { nodes: [{ name: 'n1', disks }], images: [archive] };

@@ -52,7 +52,7 @@ async function apply(file: string): Promise<void> {
 }
 
 test('everything is taken as it is', async () => {
-  for (const name of ['crds', 'lvm-clusters-crds', 'openshift-namespace', 'openshift']) {
+  for (const name of ['crds', 'openshift-namespace', 'openshift']) {
     await apply(join(root, `deploy/${name}.yaml`));
   }
 });
