@@ -153,7 +153,6 @@ function agentRules(domain: string): Rules {
       // Those objects go when the agents go: each names the DaemonSet, by its UID.
       { ...rule('apps', ['daemonsets'], ['get']), resourceNames: [names.agent] },
       // Which volume groups its node shall have. The policy lets it set its own mark, no more.
-      rule(lvmsGroup, ['lvmclusters'], follow),
       rule(lvmsGroup, ['lvmvolumegroups'], [...follow, 'patch']),
       // What its node has of them. The policy keeps it to its own.
       rule(lvmsGroup, ['lvmvolumegroupnodestatuses'], [...follow, 'patch']),

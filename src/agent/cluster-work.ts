@@ -22,7 +22,7 @@ import {
   nodeKind,
   storageClassKind,
 } from '../kube/kinds.ts';
-import { lvmClusterKind, lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
+import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import type { Scope } from '../kube/wire.ts';
 import { CapacityReport } from './capacity-report.ts';
@@ -173,7 +173,6 @@ export class ClusterWork {
     if (making === undefined) return [];
     const fieldSelector = `metadata.name=${node}`;
     const stores = {
-      clusters: this.#informer(lvmClusterKind, [{ namespace }]),
       groups: this.#informer(lvmVolumeGroupKind, [{ namespace }]),
       reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }]),
     };

@@ -3,6 +3,7 @@ import type {
   LvmVolumeGroupStatus,
 } from '../api/objects/lvm-volume-group.ts';
 import { isSameJson } from '../api/same.ts';
+import { clusterNoteAnnotation } from '../core/lvm-cluster/cluster-note.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Informer } from '../kube/informer.ts';
 import { lvmNodeStatusKind } from '../kube/lvms-kinds.ts';
@@ -18,6 +19,8 @@ type Parts = {
 export class GroupReports {
   readonly #parts: Parts;
   #written: readonly LvmVolumeGroupStatus[] | undefined;
+  /** What the operator had noted on it when it was last looked at. */
+  #note: string | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -32,9 +35,18 @@ export class GroupReports {
     return this.object?.spec?.nodeStatus ?? [];
   }
 
+  /** As it is now. Who acts by it hears of what others change from then on. */
+  look(): LvmVolumeGroupNodeStatus | undefined {
+    const { object } = this;
+    this.#note = noteOn(object);
+    return object;
+  }
+
   /** Is it as we wrote it last? Then nobody else changed it. */
-  isOurs({ spec }: LvmVolumeGroupNodeStatus): boolean {
-    return this.#written !== undefined && isSameJson(spec?.nodeStatus ?? [], this.#written);
+  isOurs(object: LvmVolumeGroupNodeStatus): boolean {
+    const told = object.spec?.nodeStatus ?? [];
+    const isAsWritten = this.#written !== undefined && isSameJson(told, this.#written);
+    return isAsWritten && noteOn(object) === this.#note;
   }
 
   /** Written only when it differs. */
@@ -50,4 +62,8 @@ export class GroupReports {
     this.#written = nodeStatus;
     reports.putOwn(await client.patch(lvmNodeStatusKind, object.metadata, patch, { signal }));
   }
+}
+
+function noteOn(object: LvmVolumeGroupNodeStatus | undefined): string | undefined {
+  return object?.metadata.annotations?.[clusterNoteAnnotation];
 }

@@ -1,5 +1,3 @@
-import { isUnmanaged } from '../api/lvm-cluster/check.ts';
-import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
   LvmVolumeGroupNodeStatus,
@@ -11,6 +9,7 @@ import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { endedWipes } from '../core/device/wipes.ts';
+import { clusterNoteOf } from '../core/lvm-cluster/cluster-note.ts';
 import { externalReport, type LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../core/lvm-cluster/inventory.ts';
 import {
@@ -22,7 +21,6 @@ import {
   withWarnings,
 } from '../core/lvm-cluster/node-report.ts';
 import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
-import { byAge } from '../core/lvm-cluster/objects.ts';
 import { permittedWipes } from '../core/lvm-cluster/permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
 import type { ObservedDevice, ObservedHost, ObservedNode } from '../core/observed.ts';
@@ -46,7 +44,6 @@ import { serveClasses } from './served-classes.ts';
 export type VolumeGroupsParts = {
   readonly client: KubeClient;
   readonly nodes: Informer<Node>;
-  readonly clusters: Informer<LvmCluster>;
   readonly groups: Informer<LvmVolumeGroup>;
   readonly reports: Informer<LvmVolumeGroupNodeStatus>;
   readonly node: string;
@@ -110,10 +107,10 @@ export class VolumeGroups {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, clusters, groups, reports, engine } = this.#parts;
+    const { nodes, groups, reports, engine } = this.#parts;
     const changed = () => this.changed();
     const ends = [
-      ...[nodes, clusters, groups].map((store) => store.onChange(changed)),
+      ...[nodes, groups].map((store) => store.onChange(changed)),
       reports.onChange(({ type, object }) => {
         if (type === 'deleted' || !this.#reports.isOurs(object)) changed();
       }),
@@ -133,8 +130,8 @@ export class VolumeGroups {
   }
 
   async #round(signal: AbortSignal): Promise<Again> {
-    const { nodes, clusters, groups, reports, node: name } = this.#parts;
-    if (![nodes, clusters, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
+    const { nodes, groups, reports, node: name } = this.#parts;
+    if (![nodes, groups, reports].every(({ hasSynced }) => hasSynced)) return undefined;
     const node = nodes.get({ name });
     if (node === undefined) return undefined;
     try {
@@ -146,14 +143,12 @@ export class VolumeGroups {
   }
 
   async #work(node: Node, signal: AbortSignal): Promise<Again> {
-    const { clusters, groups } = this.#parts;
-    const [cluster] = [...clusters.values()].toSorted(byAge);
-    if (cluster !== undefined && isUnmanaged(cluster) && groups.size === 0) {
-      return this.#tellOfLvmd(signal);
-    }
+    const { groups } = this.#parts;
+    const note = clusterNoteOf(this.#reports.look());
+    if (note?.isUnmanaged === true && groups.size === 0) return this.#tellOfLvmd(signal);
     const known = await this.#memory.read();
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
-    const tolerations = cluster?.spec?.tolerations ?? [];
+    const tolerations = note?.tolerations;
     const seen = { node, report: this.#reports.object, known, present };
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
     const troubles: Troubles = new Map();
@@ -192,6 +187,8 @@ export class VolumeGroups {
 
   /** The file and its groups are the administrator's: nothing is made and nothing written. */
   async #tellOfLvmd(signal: AbortSignal): Promise<undefined> {
+    // What was wanted before is not told again.
+    this.#sight = undefined;
     await this.#reports.tell(externalReport(this.#parts.lvmd(), await this.#host()), signal);
     return undefined;
   }

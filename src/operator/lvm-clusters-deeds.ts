@@ -1,5 +1,6 @@
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { Metadata } from '../api/objects/metadata.ts';
+import { clusterNoteAnnotation } from '../core/lvm-cluster/cluster-note.ts';
 import {
   clusterFinalizer,
   groupFinalizer,
@@ -65,8 +66,16 @@ export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): P
     }
     case 'make-report': {
       const marks = { ownerReferences: [ownerOf(cluster)], finalizers: [reportFinalizer] };
-      const metadata = { name: deed.node, namespace, ...marks };
+      const annotations = { [clusterNoteAnnotation]: deed.note };
+      const metadata = { name: deed.node, namespace, annotations, ...marks };
       return unlessThere(client.create(lvmNodeStatusKind, { metadata, spec: {} }, { signal }));
+    }
+    case 'note-report': {
+      const { metadata } = deed.report;
+      const annotations = { [clusterNoteAnnotation]: deed.note };
+      const body = { metadata: { uid: metadata.uid, annotations } };
+      await client.patch(lvmNodeStatusKind, metadata, { type: 'merge', body }, { signal });
+      return;
     }
     case 'delete-report': {
       const { metadata } = deed.report;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { collections } from '../kube/fake-api-rules.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 const two = { deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
@@ -128,9 +127,7 @@ test('what is told of lvmd.yaml is not taken back by what was wanted before', as
   const scene = new GroupScene();
   scene.start();
   await scene.settle(5_000);
-  const metadata = { name: 'mine', namespace: 'quarry-system' };
-  const spec = { configurationPolicy: 'ExternalConfiguration' };
-  scene.put(collections.lvmClusters, { metadata, spec });
+  scene.report({}, { spec: { configurationPolicy: 'ExternalConfiguration' } });
   await scene.settle(90_000);
   const writes = scene.api.writes.length;
   await scene.settle(300_000);

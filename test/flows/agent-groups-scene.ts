@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LogEvent } from '../../src/agent/log.ts';
 import { VolumeGroups } from '../../src/agent/volume-groups.ts';
 import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
+import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
   LvmVolumeGroupSpec,
@@ -10,6 +11,7 @@ import type {
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { OperationError } from '../../src/base/failures.ts';
 import type { Wipes } from '../../src/core/device/wipes.ts';
+import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import type { LvmdSight } from '../../src/core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../../src/core/lvm-cluster/inventory.ts';
 import { lvmdDeviceClasses } from '../../src/core/lvmd.ts';
@@ -17,11 +19,7 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import type { Kind, KubeObject } from '../../src/kube/kind.ts';
 import { nodeKind } from '../../src/kube/kinds.ts';
-import {
-  lvmClusterKind,
-  lvmNodeStatusKind,
-  lvmVolumeGroupKind,
-} from '../../src/kube/lvms-kinds.ts';
+import { lvmNodeStatusKind, lvmVolumeGroupKind } from '../../src/kube/lvms-kinds.ts';
 import { FakeApi, type Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { MemoryTransport } from '../kube/memory-transport.ts';
@@ -29,6 +27,8 @@ import type { DeviceSpec } from '../world/devices.ts';
 import { Stage } from './stage.ts';
 
 const namespace = 'quarry-system';
+
+const withClasses = { spec: { storage: { deviceClasses: [{ name: 'vg1' }] } } } as const;
 
 /** A node with bare disks, and the part of its agent that makes volume groups of them. */
 export class GroupScene {
@@ -50,7 +50,7 @@ export class GroupScene {
   constructor(devices?: readonly DeviceSpec[]) {
     this.stage = new Stage(devices === undefined ? {} : { devices });
     this.put(collections.nodes, { metadata: { name: 'n1' } });
-    this.put(collections.lvmNodeStatuses, { metadata: { name: 'n1', namespace }, spec: {} });
+    this.report({});
   }
 
   start(): void {
@@ -63,7 +63,6 @@ export class GroupScene {
       new Informer({ client, kind, scopes: [{}], clock, chance });
     const stores = {
       nodes: informer(nodeKind),
-      clusters: informer(lvmClusterKind),
       groups: informer(lvmVolumeGroupKind),
       reports: informer(lvmNodeStatusKind),
     };
@@ -126,6 +125,14 @@ export class GroupScene {
 
   put(collection: string, object: object): Stored {
     return this.api.put(collection, object as Stored);
+  }
+
+  /** As the operator makes it, or one that was told before. */
+  report(spec: object, cluster: Pick<LvmCluster, 'spec'> = withClasses): void {
+    const note = clusterNoteText({ metadata: {} as Metadata, ...cluster });
+    const annotations = { [clusterNoteAnnotation]: note };
+    const metadata = { name: 'n1', namespace, annotations };
+    this.put(collections.lvmNodeStatuses, { metadata, spec });
   }
 
   group(name: string, spec: LvmVolumeGroupSpec, changes: Partial<Metadata> = {}): void {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { decodeLvmdFile } from '../../src/api/lvmd-file/decode.ts';
-import { collections } from '../kube/fake-api-rules.ts';
 import { plainDisks } from '../world/devices.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
@@ -240,10 +239,7 @@ test('with an administrator’s classes the file stays right, or as it is', asyn
 test('a group that somebody before us told of is never made twice, however long it is away', async () => {
   const scene = new GroupScene();
   const told = { name: 'vg1', devices: ['/dev/away'], deviceDiscoveryPolicy: 'RuntimeDynamic' };
-  scene.put(collections.lvmNodeStatuses, {
-    metadata: { name: 'n1', namespace: 'quarry-system' },
-    spec: { nodeStatus: [told] },
-  });
+  scene.report({ nodeStatus: [told] });
   scene.group('vg1', {}, { finalizers: [mark] });
   scene.start();
   await scene.until('told', () => scene.told('vg1')?.status === 'Failed');

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import test, { type TestContext } from 'node:test';
 import type { LvmVolumeGroupStatus } from '../../src/api/objects/lvm-volume-group.ts';
+import type { Metadata } from '../../src/api/objects/metadata.ts';
+import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { AgentClusterScene } from './agent-cluster-scene.ts';
 
@@ -12,7 +14,8 @@ const mark = 'cleanup.vgmanager.node.topolvm.io/n1';
 async function begin(t: TestContext): Promise<AgentClusterScene> {
   const scene = await AgentClusterScene.begin(t, true);
   scene.options = { makesGroups: true };
-  scene.api.put(lvmNodeStatuses, { metadata: { name: 'n1', namespace }, spec: {} });
+  const annotations = { [clusterNoteAnnotation]: clusterNoteText({ metadata: {} as Metadata }) };
+  scene.api.put(lvmNodeStatuses, { metadata: { name: 'n1', namespace, annotations }, spec: {} });
   return scene;
 }
 

@@ -171,7 +171,8 @@ test('nothing is written while nothing changes', async (t) => {
   await becomes(scene, 'Ready');
   const writes = () =>
     scene.api.writes.filter(({ collection }) => collection !== collections.leases).length;
-  await scene.stage.world.clock.advance(5_000);
+  // What is told of the node itself is told once a minute.
+  await scene.stage.world.clock.advance(90_000);
   await scene.until('it settles', () => scene.capacities().length > 0);
   const before = writes();
   await scene.stage.world.clock.advance(60_000);

@@ -21,6 +21,7 @@ export function deedText(deed: Deed): string | undefined {
       return 'let the LVMCluster go';
     case 'mark-cluster':
     case 'make-report':
+    case 'note-report':
     case 'delete-report':
     case 'free-group':
       return undefined;

@@ -1,6 +1,10 @@
-import type { LvmVolumeGroup } from '../../api/objects/lvm-volume-group.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupNodeStatus,
+} from '../../api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../api/objects/metadata.ts';
 import { limits } from '../../base/limits.ts';
+import { clusterNoteAnnotation } from './cluster-note.ts';
 import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
 import { ownerOf } from './objects.ts';
 import { type ClusterView, type Deed, planCluster } from './plan.ts';
@@ -41,8 +45,14 @@ function afterDeed(view: ClusterView, deed: Deed): ClusterView {
     case 'delete-group':
     case 'free-group':
       return { ...view, groups: groupsAfter(groups, deed, view) };
-    case 'make-report':
-      return { ...view, reports: [...reports, { metadata: metadataOf(deed.node), spec: {} }] };
+    case 'make-report': {
+      const report = { metadata: metadataOf(deed.node), spec: {} };
+      return { ...view, reports: [...reports, noted(report, deed.note)] };
+    }
+    case 'note-report': {
+      const others = without(reports, deed.report.metadata.name);
+      return { ...view, reports: [...others, noted(deed.report, deed.note)] };
+    }
     case 'delete-report':
       return { ...view, reports: without(reports, deed.report.metadata.name) };
     case 'apply-class': {
@@ -121,4 +131,13 @@ function without<T extends { readonly metadata: { readonly name: string } }>(
 
 function metadataOf(name: string): Metadata {
   return { name, uid: `foreseen ${name}`, resourceVersion: '' };
+}
+
+function noted(report: LvmVolumeGroupNodeStatus, note: string): LvmVolumeGroupNodeStatus {
+  const { annotations = {} } = report.metadata;
+  const metadata = {
+    ...report.metadata,
+    annotations: { ...annotations, [clusterNoteAnnotation]: note },
+  };
+  return { ...report, metadata };
 }

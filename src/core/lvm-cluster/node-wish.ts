@@ -19,8 +19,11 @@ export type NodeView = {
   readonly groups: readonly LvmVolumeGroup[];
   /** The operator makes it for nodes that are meant; without it nothing is begun. */
   readonly report: LvmVolumeGroupNodeStatus | undefined;
-  /** Of the LVMCluster: on a node with other taints nothing new is begun. */
-  readonly tolerations: readonly Toleration[];
+  /**
+   * Of the LVMCluster: on a node with other taints nothing new is begun, nor while nobody has said
+   * which.
+   */
+  readonly tolerations: readonly Toleration[] | undefined;
   /** Identities of groups that were seen before, by name. */
   readonly known: ReadonlyMap<string, string>;
   /** Names of the volume groups that are on the node now. */
@@ -56,7 +59,9 @@ export function wishFor(view: NodeView): NodeWish {
   );
   const served = meant.filter(isMarked);
   const mayBegin = (group: LvmVolumeGroup) =>
-    !isMarked(group) && isMeant(node, group.spec?.nodeSelector, tolerations);
+    tolerations !== undefined &&
+    !isMarked(group) &&
+    isMeant(node, group.spec?.nodeSelector, tolerations);
   return {
     desired: desiredFor(served, view),
     served,

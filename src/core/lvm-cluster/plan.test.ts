@@ -11,6 +11,7 @@ import type {
 import type { Metadata } from '../../api/objects/metadata.ts';
 import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
 import type { Node, StorageClass } from '../../api/objects/storage.ts';
+import { clusterNoteAnnotation, clusterNoteOf, clusterNoteText } from './cluster-note.ts';
 import { ownedByLabels, storageClassesOf } from './objects.ts';
 import { appliedKey, type ClusterView, type Deed, planCluster } from './plan.ts';
 
@@ -47,8 +48,10 @@ function node(name: string): Node {
   return { metadata: metadata(name) };
 }
 
+/** Of nodes of a cluster that tolerates nothing. */
 function report(name: string, changes: Partial<Metadata> = {}): LvmVolumeGroupNodeStatus {
-  return { metadata: metadata(name, changes) };
+  const annotations = { [clusterNoteAnnotation]: clusterNoteText(cluster([vg1])) };
+  return { metadata: metadata(name, { annotations, ...changes }) };
 }
 
 function classesFor(of: LvmCluster): readonly StorageClass[] {
@@ -118,6 +121,7 @@ function shown(deed: Deed): string {
       return `${deed.kind} ${deed.group.metadata.name} of ${deed.nodes.join(',')}`;
     case 'make-report':
       return `${deed.kind} ${deed.node}`;
+    case 'note-report':
     case 'delete-report':
       return `${deed.kind} ${deed.report.metadata.name}`;
     default:
@@ -127,6 +131,23 @@ function shown(deed: Deed): string {
 
 test('a cluster that is as it should be needs nothing', () => {
   assert.deepEqual(planCluster(settled), { deeds: [], troubles: [], waits: [] });
+});
+
+test('what agents must know of the cluster stands on their reports', () => {
+  const tolerations = [{ key: 'storage', operator: 'Exists' }];
+  const changed = { ...both, spec: { ...both.spec, tolerations } };
+  assert.deepEqual(deeds({ cluster: changed }), ['note-report n1', 'note-report n2']);
+  const note = clusterNoteText(changed);
+  const noted = report('n1', { annotations: { [clusterNoteAnnotation]: note } });
+  assert.deepEqual(clusterNoteOf(noted), { isUnmanaged: false, tolerations });
+  assert.deepEqual(deeds({ cluster: changed, reports: [noted, report('n2')] }), ['note-report n2']);
+  // LVMS made it, or somebody wrote something else there.
+  for (const text of [undefined, '', '{}', 'null', '[]', '{"tolerations":1}']) {
+    const annotations = text === undefined ? {} : { [clusterNoteAnnotation]: text };
+    const strange = report('n1', { annotations });
+    assert.equal(clusterNoteOf(strange), undefined, text);
+    assert.deepEqual(deeds({ reports: [strange, report('n2')] }), ['note-report n1']);
+  }
 });
 
 test('a new cluster is marked first, and then everything is made', () => {

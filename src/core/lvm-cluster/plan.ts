@@ -11,6 +11,7 @@ import type {
 import type { Node, StorageClass } from '../../api/objects/storage.ts';
 import { isSameJson } from '../../api/same.ts';
 import { showFew, showList } from '../../base/show.ts';
+import { clusterNoteAnnotation, clusterNoteText } from './cluster-note.ts';
 import { heldBy, type VolumesView } from './gate.ts';
 import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
 import {
@@ -62,7 +63,12 @@ export type Deed =
       readonly notes: ReturnType<typeof noteChanges>;
     }
   | { readonly kind: 'delete-group'; readonly group: LvmVolumeGroup }
-  | { readonly kind: 'make-report'; readonly node: string }
+  | { readonly kind: 'make-report'; readonly node: string; readonly note: string }
+  | {
+      readonly kind: 'note-report';
+      readonly report: LvmVolumeGroupNodeStatus;
+      readonly note: string;
+    }
   | { readonly kind: 'delete-report'; readonly report: LvmVolumeGroupNodeStatus }
   | {
       readonly kind: 'free-group';
@@ -279,11 +285,17 @@ export function appliedKey({ metadata }: StorageClass, object: StorageClassObjec
 /** One report for each node that is meant, and none of nodes that are gone. */
 function planReports(view: ClusterView): readonly Deed[] {
   const wanted = nodesOfCluster(view);
+  const note = clusterNoteText(view.cluster);
   const there = new Set(view.reports.map(({ metadata }) => metadata.name));
   const made = wanted
     .filter((node) => !there.has(node))
-    .map((node): Deed => ({ kind: 'make-report', node }));
-  return [...made, ...planGoneNodes(view)];
+    .map((node): Deed => ({ kind: 'make-report', node, note }));
+  const noted = view.reports
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .filter(({ metadata }) => metadata.annotations?.[clusterNoteAnnotation] !== note)
+    .filter(({ metadata }) => view.nodes.some((node) => node.metadata.name === metadata.name))
+    .map((report): Deed => ({ kind: 'note-report', report, note }));
+  return [...made, ...noted, ...planGoneNodes(view)];
 }
 
 /** A node that is gone reports nothing any more, and holds no group back. */
