@@ -78,7 +78,8 @@ export class ClusterStory {
     const words = ['apply', '--dry-run=server', `--filename=${clusterFile}`];
     await this.#terminal.until('the operator can tell', async () => {
       const { stderr } = await this.#cluster.tryKubectl(words);
-      return this.#cluster.nodes.every(({ name }) => stderr.includes(`${name}:`));
+      const isHeard = this.#cluster.nodes.every(({ name }) => stderr.includes(`${name}:`));
+      return isHeard && !stderr.includes('has not told');
     });
     await this.#terminal.kubectl(...words);
     const plan = await this.#terminal.kubectl('quarry', 'plan', `--file=${clusterFile}`);

@@ -79,6 +79,13 @@ test('a Node that is being deleted is left alone', () => {
   assert.deepEqual(decideNode(view({ metadata })), { kind: 'rest' });
 });
 
+test('what the disks are is told at once the first time, and changes of it within a minute', () => {
+  const at = (inventory: string, before: object) =>
+    decideNode(view({ inventory, metadata: { annotations: before }, writtenAtMs: 90_000 })).kind;
+  assert.equal(at('{}', same), 'write');
+  assert.equal(at('{}', { ...same, 'quarry.io/devices': '{"version":1}' }), 'later');
+});
+
 test('what the disks are is told when it changes, and taken off when it cannot be told', () => {
   const told = { ...same, 'quarry.io/devices': '{}' };
   const annotations = (inventory: string | null | undefined, before: object) => {

@@ -40,7 +40,9 @@ export function decideNode(view: NodeView): NodeDecision {
   const annotations = changedAnnotations(view);
   if (isMarked && Object.keys(annotations).length === 0) return { kind: 'rest' };
   const dueInMs = writtenAtMs === undefined ? 0 : writtenAtMs + intervalMs - nowMs;
-  if (isMarked && dueInMs > 0) return { kind: 'later', afterMs: dueInMs };
+  // Who has just installed us plans with the disks: what is told of them first is told at once.
+  const isFirst = isTold(annotations) && !isTold(node.metadata.annotations ?? {});
+  if (isMarked && dueInMs > 0 && !isFirst) return { kind: 'later', afterMs: dueInMs };
   const marked = isMarked ? undefined : [...finalizers, nodeFinalizer];
   return { kind: 'write', annotations, finalizers: marked };
 }
@@ -65,6 +67,10 @@ function changedAnnotations({ names, node, capacities, inventory }: NodeView) {
     if (key.startsWith(prefix) && !wanted.has(key)) changed[key] = null;
   }
   return changed;
+}
+
+function isTold(annotations: Readonly<Record<string, string | null>>): boolean {
+  return (annotations[inventoryAnnotation] ?? null) !== null;
 }
 
 function freeBytes({ thinPool, vgFreeBytes }: LvmdCapacity): Bytes {
