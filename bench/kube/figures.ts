@@ -38,6 +38,19 @@ export type ProcessFigures = {
   readonly idleMillicores: number;
 };
 
+/** Of an LVMCluster with one thin class on one bare disk of each node. */
+export type LvmClusterFigures = {
+  readonly nodes: number;
+  /** From the request that makes it until it is Ready, for each round. */
+  readonly readyMs: readonly number[];
+  /** From the request that deletes it until it is gone. */
+  readonly goneMs: readonly number[];
+  /** How long nothing changed, and what was written in that time. */
+  readonly idleSeconds: number;
+  readonly writes: Writes;
+  readonly processes: readonly ProcessFigures[];
+};
+
 export type SideFigures = {
   readonly side: string;
   /** Those with the same number of claims are taken together. */

@@ -8,29 +8,32 @@ import { AuditLog } from './audit.ts';
 import { className } from './burst.ts';
 import { openDoor } from './door.ts';
 import type { SideFigures } from './figures.ts';
+import { measureLvmCluster } from './lvm-cluster.ts';
 import { buildLvms, lvmsSide } from './lvms.ts';
 import { type Bench, measure, type Options } from './measure.ts';
 import { quarrySide } from './quarry.ts';
 import { Seen } from './seen.ts';
 import { driver } from './side.ts';
-import { showKube } from './tables.ts';
+import { showKube, showLvmCluster } from './tables.ts';
 import { buildTopolvm, topolvmSide } from './topolvm.ts';
 
 /**
  * Claims and pods on a real Kubernetes with two nodes of the lab: Quarry, then TopoLVM, then LVMS.
  *
  *   node bench/kube/main.ts [--claims 1x5,20,100] [--idle 60] [--sides quarry,topolvm,lvms]
+ *   node bench/kube/main.ts --sides lvm-cluster [--quiet 600]
  */
 const { values } = parseArgs({
   options: {
     claims: { type: 'string', default: '1x5,20,100' },
     idle: { type: 'string', default: '60' },
-    sides: { type: 'string', default: 'quarry,topolvm,lvms' },
+    sides: { type: 'string', default: 'quarry,lvm-cluster,topolvm,lvms' },
+    quiet: { type: 'string', default: '600' },
   },
 });
 
 /** LVMS makes its volume group itself. */
-const groups = { a: 'quarry', b: 'topolvm', c: undefined } as const;
+const groups = { a: 'quarry', b: 'topolvm', c: undefined, d: undefined } as const;
 const asked = values.sides.split(',');
 const storageClass = {
   ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: className } },
@@ -45,7 +48,7 @@ const tell = (line: string) => {
 };
 
 const figures = await run(optionsOf(values.claims, values.idle));
-console.log(showKube(figures));
+if (figures.length > 0) console.log(showKube(figures));
 
 function optionsOf(claims: string, idle: string): Options {
   const bursts = claims.split(',').map((text) => {
@@ -81,8 +84,9 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
     await seen.start();
     const bench: Bench = { cluster, client: door.client, seen, audit, options, tell };
     const found: SideFigures[] = [];
+    const ours = quarrySide(cluster, manifests);
     const sides = [
-      ...[quarrySide(cluster, manifests), topolvmSide(cluster)],
+      ...[ours, topolvmSide(cluster)],
       ...(lvms === undefined ? [] : [lvmsSide(cluster, lvms, 'c')]),
     ];
     for (const side of sides) {
@@ -95,6 +99,11 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
         console.error(error);
         process.exitCode = 1;
       }
+    }
+    if (asked.includes('lvm-cluster')) {
+      const around = { cluster, manifests, audit, side: ours, tell } as const;
+      const idleSeconds = Number(values.quiet);
+      console.log(showLvmCluster(await measureLvmCluster({ ...around, disk: 'd', idleSeconds })));
     }
     for (const line of peers) tell(line);
     if (lvms !== undefined) tell(`lvms ${lvms.version}`);

@@ -43,7 +43,7 @@ type CsiNode = {
   readonly spec: { readonly drivers: readonly { readonly name: string }[] | null };
 };
 
-async function hasDriver(cluster: Cluster, node: string): Promise<boolean> {
+export async function hasDriver(cluster: Cluster, node: string): Promise<boolean> {
   const found = await cluster.api.get<CsiNode>(`/apis/storage.k8s.io/v1/csinodes/${node}`);
   return (found?.spec.drivers ?? []).some(({ name }) => name === driver);
 }

@@ -1,6 +1,6 @@
 import { median, quantile } from '../figures.ts';
 import { ratio, table } from '../table.ts';
-import type { Burst, SideFigures } from './figures.ts';
+import type { Burst, LvmClusterFigures, SideFigures } from './figures.ts';
 
 export function showKube(sides: readonly SideFigures[]): string {
   return [
@@ -10,6 +10,26 @@ export function showKube(sides: readonly SideFigures[]): string {
     ...['## Runs of lvm for each claim and its pod', showLvm(sides)],
     ...['## Processes', showProcesses(sides)],
     ...['## What was aimed for', showAims(sides)],
+  ].join('\n\n');
+}
+
+/** Leases are renewed by the clock: that is what they are for. */
+const byTheClock = 'leases';
+
+export function showLvmCluster(figures: LvmClusterFigures): string {
+  const { nodes, readyMs, goneMs, idleSeconds, writes, processes } = figures;
+  const others = Object.entries(writes).filter(([resource]) => resource !== byTheClock);
+  const written = others.reduce((sum, [, count]) => sum + count, 0);
+  const rows = [
+    [`Ready on ${nodes} nodes, ms`, both(readyMs)],
+    ['gone, with its groups, ms', both(goneMs)],
+    [`writes in ${idleSeconds} s without a change`, String(written)],
+    ...others.map(([resource, count]) => [`- to ${resource}`, String(count)]),
+    ['- renewals of leases beside that', String(writes[byTheClock] ?? 0)],
+  ];
+  return [
+    ...['## An LVMCluster on bare disks', table(['what', 'median / p95, or number'], rows)],
+    showProcesses([{ side: 'quarry', processes }]),
   ].join('\n\n');
 }
 
@@ -87,7 +107,7 @@ function showLvm(sides: readonly SideFigures[]): string {
   return table(['side', 'changes', 'looks'], rows);
 }
 
-function showProcesses(sides: readonly SideFigures[]): string {
+function showProcesses(sides: readonly Pick<SideFigures, 'side' | 'processes'>[]): string {
   const keys = ['rssMiB', 'peakMiB', 'anonMiB', 'pssMiB', 'idleMillicores'] as const;
   const rows = sides.flatMap(({ side, processes }) => {
     const sum = (key: (typeof keys)[number]) =>
