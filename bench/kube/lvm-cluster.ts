@@ -91,7 +91,7 @@ async function apply(around: Around, object: object): Promise<void> {
     // The webhook answers a moment after the operator runs.
     const { status, text } = await api.request(path, { method: 'POST', body: object });
     if (status < 300) return true;
-    if (!text.includes('failed calling webhook')) throw new Error(text);
+    if (!/failed calling webhook|not been read yet/.test(text)) throw new Error(text);
     return false;
   });
   await until('the LVMCluster is Ready', async () => {
