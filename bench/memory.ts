@@ -12,7 +12,7 @@ import {
 import { lookHost } from '../src/lvm/looks.ts';
 import { plainDisks } from '../test/world/devices.ts';
 import { FakeWorld } from '../test/world/world.ts';
-import { bundle } from '../tools/bundle.ts';
+import { bundle, nodeFlag } from '../tools/bundle.ts';
 
 /**
  * Memory of the bundled `quarry standalone` on this machine, with an `lvm` that only knows one
@@ -118,7 +118,7 @@ async function startDriver(directory: string, socket: string): Promise<ChildProc
   const { programs, config } = await fakeNode(directory, ids);
   const args = ['standalone', '--config', config, '--csi-socket', socket, '--node-id', 'n1'];
   const extra = ['--state-dir', join(directory, 'state'), '--metrics-address', '127.0.0.1:0'];
-  const child = spawn(process.execPath, [file, ...args, ...extra], {
+  const child = spawn(process.execPath, [nodeFlag, file, ...args, ...extra], {
     env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

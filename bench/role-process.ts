@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeServer } from '../test/kube/fake-server.ts';
 import { kubeconfigFor } from '../test/kube/scene.ts';
-import { bundle } from '../tools/bundle.ts';
+import { bundle, nodeFlag } from '../tools/bundle.ts';
 import { lvmsFlags } from '../tools/manifests-settings.ts';
 import { fakeNode } from './memory.ts';
 import { fillCluster, node } from './memory-objects.ts';
@@ -39,7 +39,7 @@ export async function openRoleStage(role: RoleName, volumes: number): Promise<Ro
     await bundle(file);
     mkdirSync(join(directory, 'plugins_registry'));
     const { programs, config } = await fakeNode(directory, role === 'operator' ? [] : ids);
-    const words = [file, role, ...argumentsOf(role, directory, config)];
+    const words = [nodeFlag, file, role, ...argumentsOf(role, directory, config)];
     const launch = () =>
       spawn(process.execPath, words, {
         env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type TarEntry, tarOf } from '../lab/cluster/tar.ts';
+import { nodeFlag } from './bundle.ts';
 import { isElf, neededBy, stripped } from './image-elf.ts';
 import type { Member } from './image-tar.ts';
 
@@ -26,7 +27,7 @@ export function layersOf({ system, node, program, papers }: RootParts): readonly
     archive(base),
     archive([fileOf('usr/bin/node', stripped(node), 0o755)]),
     archive([
-      fileOf('usr/bin/quarry', Buffer.from(`#!/usr/bin/node\n${program}`), 0o755),
+      fileOf('usr/bin/quarry', Buffer.from(`#!/usr/bin/node ${nodeFlag}\n${program}`), 0o755),
       ...Object.entries(papers).map(([name, text]) =>
         fileOf(`usr/share/doc/quarry/${name}`, Buffer.from(text)),
       ),

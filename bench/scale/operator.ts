@@ -4,6 +4,7 @@ import { spawnOwned } from '../../lab/host/owned.ts';
 import { realClock } from '../../src/host/clock.ts';
 import { Informer } from '../../src/kube/informer.ts';
 import { claimKind, persistentVolumeKind } from '../../src/kube/kinds.ts';
+import { nodeFlag } from '../../tools/bundle.ts';
 import { type Memory, memoryOf } from '../memory.ts';
 import { cpuMsOf, ready } from '../role-process.ts';
 import { appNamespace, pendingClaimObject, systemNamespace } from './objects.ts';
@@ -24,6 +25,7 @@ export async function startOperator(bundle: string, kubeconfig: string): Promise
   const flags = ['--kubeconfig', kubeconfig, '--namespace', systemNamespace, '--csi-socket', ''];
   const words = [
     process.execPath,
+    nodeFlag,
     bundle,
     'operator',
     ...flags,
