@@ -241,7 +241,12 @@ export class VolumeGroups {
         const vg = desired.volumeGroups.find((each) => each.name === group.metadata.name);
         const before = releaseNote(group, name);
         const after = vg === undefined ? before : noteAfterLook(before, vg, node);
-        if (!isSameJson(before, after)) await this.#marks.noteRelease(group, after, signal);
+        if (isSameJson(before, after)) continue;
+        // What has left is bare for good before it is forgotten.
+        if (Object.keys(after).length < Object.keys(before).length) {
+          await engine.flush(group.metadata.name, node);
+        }
+        await this.#marks.noteRelease(group, after, signal);
       }
     } catch (error) {
       troubles.set('', `devices that shall leave: ${whyOf(error)}`);

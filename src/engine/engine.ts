@@ -4,7 +4,7 @@ import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import { passesMaxOn } from '../core/foresee.ts';
-import type { ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
+import type { ObservedDevice, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
 import type { Decision, Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
@@ -49,6 +49,10 @@ export class Engine {
   readonly #lanes = new Map<string, Lane>();
   /** Two groups must never choose among the same devices at the same time. */
   readonly #devices: Lane;
+  /** By group: devices that may forget in a power cut what was done. */
+  readonly #touched = new Map<string, ReadonlySet<string>>();
+  /** Groups whose devices were flushed in this life. */
+  readonly #flushed = new Set<string>();
   /** Did the last look find commands of an earlier life? Nobody starts more of them. */
   #mayHaveStrays = true;
 
@@ -126,6 +130,27 @@ export class Engine {
     return observeNode(this.#tools.host, paths);
   }
 
+  /**
+   * What was done in a group is kept by its devices, and what it left behind on others is gone for
+   * good, or it rises again. An earlier life may have died before it saw to that: the first time
+   * whatever may have been touched counts as touched.
+   */
+  async flush(vg: string, node: ObservedNode): Promise<void> {
+    const { host } = this.#tools;
+    const isFirst = !this.#flushed.has(vg);
+    const touched = new Set([
+      ...(this.#touched.get(vg) ?? []),
+      ...(isFirst ? devicesOf(node, vg) : []),
+    ]);
+    const present = node.devices.map(({ path }) => path).filter((path) => touched.has(path));
+    if (present.length > 0) await host.flush(present);
+    // Nothing is known to have been on them: one that is broken is in nobody's way.
+    const bare = isFirst ? node.devices.filter(isBare).map(({ path }) => path) : [];
+    await Promise.all(bare.map((path) => host.flush([path]).catch(asOperationError)));
+    this.#touched.delete(vg);
+    this.#flushed.add(vg);
+  }
+
   /** Changes that wait, by volume group. */
   queueLengths(): ReadonlyMap<string, number> {
     return new Map([...this.#lanes].map(([vg, lane]) => [vg, lane.length]));
@@ -182,7 +207,6 @@ export class Engine {
     const { noun, volume } = task;
     let failure: OperationError | undefined;
     let last = { step: '', repeats: 0 };
-    const touched = new Set<string>();
     for (let pass = 0; ; pass += 1) {
       await this.#lane(task.vg).rescue();
       const node = await observeNode(this.#tools.host, task.paths, signal);
@@ -191,7 +215,7 @@ export class Engine {
       if (decision.kind === 'blocked') return decision;
       const isMove = decision.kind === 'step' && decision.step.kind === 'evacuate-pv';
       if (decision.kind === 'rest' || isMove) {
-        await this.#flush(touched, node);
+        await this.flush(task.vg, node);
         if (isMove) this.moves.goOn(decision.step, { noun, volume });
         else this.moves.forgive(task.vg);
         return { kind: 'settled', status: task.status(node) };
@@ -204,7 +228,7 @@ export class Engine {
       if (failure !== undefined && last.repeats > 0) throw failure;
       if (last.repeats > limits.staleRetriesMax) throw endless(task, decision.step, last.repeats);
       failure = undefined;
-      for (const device of touchedBy(decision.step, node)) touched.add(device);
+      this.#touch(task.vg, touchedBy(decision.step, node));
       try {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
       } catch (error) {
@@ -215,10 +239,8 @@ export class Engine {
     }
   }
 
-  /** What a group left behind on a device must be gone for good, or it rises again. */
-  async #flush(touched: ReadonlySet<string>, node: ObservedNode): Promise<void> {
-    const present = node.devices.filter(({ path }) => touched.has(path)).map(({ path }) => path);
-    if (present.length > 0) await this.#tools.host.flush(present);
+  #touch(vg: string, devices: readonly string[]): void {
+    this.#touched.set(vg, new Set([...(this.#touched.get(vg) ?? []), ...devices]));
   }
 
   #lane(vg: string): Lane {
@@ -234,4 +256,9 @@ function touchedBy(step: Step, node: ObservedNode): readonly string[] {
   if ('devices' in step) return [...step.devices, ...devicesOf(node, step.vg)];
   if ('device' in step) return [step.device];
   return devicesOf(node, step.vg);
+}
+
+function isBare({ type, label, signatures, isSuspended, exclusiveOpen }: ObservedDevice): boolean {
+  const isEmpty = label.kind === 'none' && signatures.kind === 'none';
+  return isEmpty && type !== 'lvm' && !isSuspended && exclusiveOpen === 'free';
 }
