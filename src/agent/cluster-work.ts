@@ -173,8 +173,9 @@ export class ClusterWork {
     if (making === undefined) return [];
     const fieldSelector = `metadata.name=${node}`;
     const stores = {
-      groups: this.#informer(lvmVolumeGroupKind, [{ namespace }]),
-      reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }]),
+      // What a server remembers may have gone long ago, and nobody would take away what is made.
+      groups: this.#informer(lvmVolumeGroupKind, [{ namespace }], 'newest'),
+      reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }], 'newest'),
     };
     const groups = new VolumeGroups({
       ...{ ...stores, ...making, nodes: this.#nodes, client, node, engine, clock, chance, log },
@@ -184,10 +185,14 @@ export class ClusterWork {
     return [...Object.values(stores), groups];
   }
 
-  #informer<T extends KubeObject>(kind: Kind<T>, scopes: readonly [Scope, ...Scope[]]) {
+  #informer<T extends KubeObject>(
+    kind: Kind<T>,
+    scopes: readonly [Scope, ...Scope[]],
+    lists: 'newest' | 'cached' = 'cached',
+  ) {
     const { client, clock, chance, log } = this.#parts;
     return new Informer<T>({
-      ...{ client, kind, scopes, clock, chance, lists: 'cached' },
+      ...{ client, kind, scopes, clock, chance, lists },
       trouble: ({ message }, waitMs) => log({ level: 'warn', message, waitMs }),
     });
   }

@@ -76,6 +76,28 @@ test('a class that goes is served no more, and comes back with its object', asyn
   assert.equal(scene.api.all(logicalVolumes).length, 1);
 });
 
+test('a server that still remembers a class that has gone does not bring it back', async (t) => {
+  const scene = await begin(t);
+  ask(scene, { finalizers: [mark] });
+  const before = Number(scene.api.version);
+  await scene.start();
+  await scene.until('it is ready', () => stateOf(scene) === 'Ready');
+  ask(scene, { finalizers: [mark], deletionTimestamp: '2026-01-01T00:00:00Z' });
+  const { world } = scene.stage;
+  await scene.until(
+    'the object is gone',
+    () => scene.api.one(lvmVolumeGroups, 'vg1', namespace) === undefined,
+  );
+  await scene.agent.stop();
+  scene.api.cacheLag = Number(scene.api.version) - before;
+  scene.transport.isHeld = true;
+  await scene.start();
+  const endMs = world.clock.nowMs() + 10_000;
+  await scene.until('it has looked at all', () => world.clock.nowMs() > endMs);
+  assert.equal(world.vg('vg1'), undefined);
+  scene.transport.isHeld = false;
+});
+
 test('an agent starts beside a group whose disks are away, and says so', async (t) => {
   const scene = await begin(t);
   ask(scene);
