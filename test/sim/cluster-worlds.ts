@@ -35,7 +35,14 @@ function world<S extends AnyStory>(
   storyOf: (seed: number) => S,
   simulate: (story: S) => Promise<ClusterVerdict>,
 ): World {
-  const calmer = [{ network: {} }, { host: {} }, { kubelet: 0 }, { cacheLag: 0 }, { files: 0 }];
+  const calmer = [
+    { network: {} },
+    { host: {} },
+    { kubelet: 0 },
+    { cacheLag: 0 },
+    { files: 0 },
+    { udev: 0 },
+  ];
   return {
     storyOf,
     simulate: (seed) => simulate(storyOf(seed)),

@@ -49,6 +49,8 @@ export class LvmsRules {
   readonly #members = new Map<string, Set<string>>();
   readonly #madeAtMs = new Map<string, number>();
   readonly #wiped = new Set<string>();
+  /** PVs on disks that were out of their slots when their group was done with: nobody could. */
+  readonly excused = new Set<string>();
   readonly #seen = new Map<string, { joined: number; destroyed: number }>();
 
   constructor(stage: ClusterStage, say: (text: string) => void) {
@@ -128,6 +130,14 @@ export class LvmsRules {
       this.#holding(name, nowMs);
     }
     if (after === undefined) last.goneAtMs = nowMs;
+    for (const machine of this.#stage.machines.values()) {
+      if (isEqual(wordsOf(before, machine), wordsOf(after, machine))) continue;
+      const { machine: host } = machine.world;
+      for (const { label, isPresent } of host.devices) {
+        const isLeft = label !== undefined && host.vgOfPv(label.pvUuid) === undefined;
+        if (isLeft && !isPresent) this.excused.add(label.pvUuid);
+      }
+    }
   }
 
   /** A person may do what is wrong; the operator lets nothing go that holds a volume. */
@@ -253,6 +263,13 @@ export class LvmsRules {
       this.#say(`lvmd.yaml on ${node} lost words about ${name}: ${before}`);
     }
   }
+}
+
+/** What stands on a group for just this node. */
+function wordsOf(object: Stored | undefined, { name }: Machine): readonly unknown[] {
+  const { finalizers = [], annotations = {} } = object?.metadata ?? {};
+  const mark = `cleanup.vgmanager.node.topolvm.io/${name}`;
+  return [finalizers.includes(mark), annotations[`release.devices.quarry.io/${name}`] ?? ''];
 }
 
 function noLeave(): Leave {

@@ -4,6 +4,7 @@ import { Chance } from '../world/chance.ts';
 import type { FaultRates } from '../world/faults.ts';
 import { newClass } from './lvms-classes.ts';
 import { disksOf, type NodeDisks, paths } from './lvms-disks.ts';
+import { themed } from './lvms-themes.ts';
 import { type Trouble, troubleOf } from './troubles.ts';
 
 /** What people and bad luck do to a cluster whose disks an LVMCluster gives away. */
@@ -16,6 +17,8 @@ export type LvmsStory = {
   /** How often a file of a node cannot be read or written. */
   readonly files: number;
   readonly kubelet: number;
+  /** How often udev says nothing, says it late, or twice. */
+  readonly udev: number;
   readonly cacheLag: number;
   /** Does anybody judge objects from the beginning? */
   readonly isGuarded: boolean;
@@ -64,6 +67,8 @@ export type LvmsDeed =
     }
   | { readonly kind: 'taint' | 'taint-not' | 'label' | 'label-not'; readonly node: string }
   | { readonly kind: 'guard' | 'guard-not' }
+  /** Whatever empties a device is killed. */
+  | { readonly kind: 'kill-move'; readonly node: string }
   | {
       readonly kind: 'claim';
       readonly name: string;
@@ -79,7 +84,7 @@ export type LvmsDeed =
   | Trouble;
 
 export const clusterName = 'mine';
-const nodes = ['n1', 'n2', 'n3'];
+export const nodes = ['n1', 'n2', 'n3'] as const;
 const classNames = ['va', 'vb', 'vc'] as const;
 
 export function lvmsStoryOf(seed: number): LvmsStory {
@@ -97,42 +102,14 @@ export function lvmsStoryOf(seed: number): LvmsStory {
   };
   const teller = new Teller(chance, operators);
   const told = teller.tell(chance.between(12, 36));
-  const isWiping = chance.happens(0.1);
   const disks = nodes.map((name) => disksOf(chance, name));
-  const events = isWiping ? wiping(told) : told;
+  const theme = themed(chance, { disks, told });
   return {
-    ...{ seed, nodes: isWiping ? disks.map(withData) : disks, operators, network, host },
-    ...{ files: rate(0.02), kubelet: rate(0.1), events },
+    ...{ seed, nodes: theme.disks, operators, network, host, events: theme.told },
+    ...{ files: rate(0.02), kubelet: rate(0.1), udev: rate(0.6) },
     cacheLag: isCalm ? 0 : chance.pick([0, 5, 40] as const),
     ...{ isGuarded: chance.happens(0.8), isEarly: chance.happens(0.15) },
   };
-}
-
-const [wipedPath = '', otherPath = ''] = paths;
-
-/** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
-function wiping(told: readonly LvmsEvent[]): readonly LvmsEvent[] {
-  const deviceSelector = {
-    ...{ paths: [wipedPath, otherPath], forceWipeDevicesAndDestroyAllData: true },
-  };
-  const one = { name: 'va', default: true, deviceSelector } as const;
-  const named = { of: 'va', path: wipedPath };
-  const used = nodes.map((node) => ({ kind: 'mkfs', node, path: wipedPath }) as const);
-  return [
-    { atMs: 0, kind: 'make', name: clusterName, classes: [one] },
-    { atMs: 60_000, kind: 'edit', edit: 'drop-path', ...named },
-    ...used.map((deed) => ({ atMs: 140_000, ...deed })),
-    { atMs: 141_000, kind: 'edit', edit: 'add-path', ...named },
-    ...told.map((event) => ({ ...event, atMs: event.atMs + 200_000 })),
-  ];
-}
-
-function withData({ disks, ...node }: NodeDisks): NodeDisks {
-  const changed = disks.map((disk) => {
-    if (disk.path === wipedPath) return { ...disk, kind: 'data', isAway: false } as const;
-    return disk.path === otherPath ? ({ ...disk, kind: 'bare', isAway: false } as const) : disk;
-  });
-  return { ...node, disks: changed };
 }
 
 /** Keeps in mind what it has told, so that later events are about something. */

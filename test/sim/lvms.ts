@@ -99,7 +99,7 @@ class Simulation {
   /** Faults begin when the cluster has begun: what was there before was there in peace. */
   async #begin(): Promise<void> {
     const { stage } = this;
-    const { nodes, operators, network, host, cacheLag, files, kubelet } = this.#story;
+    const { nodes, operators, network, host, cacheLag, files, kubelet, udev } = this.#story;
     for (const { name, disks } of nodes) {
       const machine = stage.machine(name);
       const { admin } = machine.world;
@@ -121,6 +121,7 @@ class Simulation {
       machine.world.faults.rates(host);
       machine.kubelet?.losesAnswers(kubelet);
       machine.disk.failures = files;
+      machine.world.machine.udevRate = udev;
     }
   }
 
@@ -252,9 +253,10 @@ class Simulation {
     return [...this.stage.machines.values()].flatMap(({ name, world }) => {
       const { machine } = world;
       const groups = machine.vgs.filter((vg) => vg.name !== foreignGroup);
-      const labelled = machine.devices.filter(
-        ({ label }) => label !== undefined && machine.vgOfPv(label.pvUuid)?.name !== foreignGroup,
-      );
+      const labelled = machine.devices.filter(({ label }) => {
+        const isTheirs = machine.vgOfPv(label?.pvUuid ?? '')?.name === foreignGroup;
+        return label !== undefined && !isTheirs && !this.#disks.excused.has(label.pvUuid);
+      });
       return [
         ...groups.map((vg) => `the group ${vg.name} is left on ${name}`),
         ...labelled.map(({ path }) => `${path} on ${name} is not bare`),
@@ -307,6 +309,9 @@ class Simulation {
       case 'label':
       case 'label-not':
         admin.node(deed);
+        return;
+      case 'kill-move':
+        this.stage.machine(deed.node).world.processes.killMoves();
         return;
       case 'guard':
       case 'guard-not':

@@ -31,6 +31,8 @@ export class Machine {
   caches: DiskCaches | undefined;
   /** Who hears udev. */
   readonly deviceListeners = new Set<() => void>();
+  /** How often it says nothing, says it late, or twice. */
+  udevRate = 0;
   /** What runs right now, for the notes LVM keeps. */
   commandLine = '';
   /** How long initial RAID synchronisation takes for each GiB. */
@@ -48,7 +50,16 @@ export class Machine {
   }
 
   tellDevices(): void {
-    for (const tell of this.deviceListeners) tell();
+    const tellAll = () => {
+      for (const tell of this.deviceListeners) tell();
+    };
+    if (this.udevRate === 0 || !this.chance.happens(this.udevRate)) {
+      tellAll();
+      return;
+    }
+    const kind = this.chance.pick(['lost', 'lost', 'late', 'doubled'] as const);
+    if (kind === 'doubled') tellAll();
+    if (kind !== 'lost') this.clock.after(this.chance.between(1_000, 60_000), tellAll, 'udev');
   }
 
   /** Never used before: two writes are equal only if one was copied from the other. */

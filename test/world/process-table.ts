@@ -57,6 +57,11 @@ export class ProcessTable {
     return [...this.#running].map((process) => process.argv);
   }
 
+  /** Each pvmove that copies is killed: what it has begun stays begun. */
+  killMoves(): void {
+    for (const process of this.#running) process.killMove();
+  }
+
   /** Everything that runs ends now, some of it with its work done. */
   cutPower(): void {
     for (const process of this.#running) {
@@ -172,6 +177,16 @@ class Process implements Running {
     this.#state = 'ended';
   }
 
+  killMove(): void {
+    // While it has the lock it does what nobody can cut off half-way.
+    if (this.argv[1] !== 'pvmove' || this.#state !== 'working' || this.#lock !== undefined) return;
+    this.#state = 'ended';
+    const durationMs = this.#machine.clock.nowMs() - this.#startedMs;
+    const nothing = { exitCode: undefined, stdout: '', stderr: '' };
+    this.#settled.resolve({ ...nothing, signal: 'SIGKILL', durationMs });
+    this.#ended.resolve();
+  }
+
   #watch(signal: Signal | undefined): void {
     const { command } = this.#start;
     const giveUp = (code: 'Cancelled' | 'CommandTimedOut', why: string) => {
@@ -258,9 +273,13 @@ class Process implements Running {
       copyMs,
       () => {
         if (this.#state !== 'working') return;
-        this.#locks.take(lock ?? { mode: 'exclusive', keys: [] }, () => {
-          if (this.#state !== 'working') return;
-          this.#lock = lock;
+        const again = lock ?? { mode: 'exclusive', keys: [] };
+        this.#locks.take(again, () => {
+          if (this.#state !== 'working') {
+            this.#locks.release(again);
+            return;
+          }
+          this.#lock = again;
           this.#affect();
           this.#afterEffect(50);
         });

@@ -65,6 +65,9 @@ export function finishMove(machine: Machine, parsed: Arguments): Outcome {
   if (vg === undefined || move === undefined) {
     return voice.say(`${path}: No pvmove in progress - already finished or aborted.`).end();
   }
+  const targets = move.parts.flatMap((part) => part.targets.map(({ area }) => area.pv));
+  const lost = targets.find((pv) => machine.deviceOf(pv) === undefined);
+  if (lost !== undefined) return voice.fail(`ABORTING: ${lost.device} does not answer.`);
   for (const part of move.parts) relocate(part);
   for (const strand of strandsInOrder(vg)) rejoin(strand);
   vg.moves = vg.moves.filter((candidate) => candidate !== move);

@@ -1,0 +1,117 @@
+import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import type { Chance } from '../world/chance.ts';
+import { type Disk, type NodeDisks, paths } from './lvms-disks.ts';
+import { clusterName, type LvmsDeed, type LvmsEvent, nodes } from './lvms-story.ts';
+
+type Plot = { readonly disks: readonly NodeDisks[]; readonly told: readonly LvmsEvent[] };
+
+const [first = '', second = '', third = ''] = paths;
+
+/** Some stories begin with what chance alone would hardly ever tell. */
+export function themed(chance: Chance, plot: Plot): Plot {
+  const draw = chance.fraction();
+  if (draw < 0.1) return wiping(plot);
+  return draw < 0.3 ? emptying(chance, plot) : plot;
+}
+
+/** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
+function wiping({ disks, told }: Plot): Plot {
+  const deviceSelector = {
+    ...{ paths: [first, second], forceWipeDevicesAndDestroyAllData: true },
+  };
+  const named = { of: 'va', path: first };
+  const used = nodes.map((node) => ({ kind: 'mkfs', node, path: first }) as const);
+  return {
+    disks: changed(disks, { [first]: { kind: 'data' }, [second]: { kind: 'bare' } }),
+    told: [
+      make({ name: 'va', default: true, deviceSelector }),
+      { atMs: 60_000, kind: 'edit', edit: 'drop-path', ...named },
+      ...used.map((deed) => ({ atMs: 140_000, ...deed })),
+      { atMs: 141_000, kind: 'edit', edit: 'add-path', ...named },
+      ...later(told, 200_000),
+    ],
+  };
+}
+
+/** A disk with volumes on it shall leave, and much happens while it is emptied. */
+function emptying(chance: Chance, { disks, told }: Plot): Plot {
+  const bare = { kind: 'bare', mib: 3072, isTwin: false } as const;
+  const events: LvmsEvent[] = [make(emptied(chance))];
+  for (const name of ['e1', 'e2', 'e3', 'e4']) {
+    const mib = chance.pick([300, 400, 900] as const);
+    const claim = { kind: 'claim', name, of: 'va', mib, isRaw: chance.happens(0.2) } as const;
+    events.push({ atMs: 30_000, ...claim });
+    events.push({ atMs: 30_000, kind: 'pod', name: `with-${name}`, claims: [name] });
+    const write = { kind: 'write', name, at: chance.fraction(), mib: 4 } as const;
+    events.push({ atMs: 65_000, ...write });
+  }
+  let atMs = 70_000;
+  events.push({ atMs, kind: 'edit', edit: 'drop-path', of: 'va', path: first });
+  for (let left = chance.between(0, 5); left > 0; left -= 1) {
+    atMs += chance.between(500, 6_000);
+    for (const deed of meanwhile(chance)) events.push({ atMs, ...deed });
+  }
+  return {
+    disks: changed(disks, { [first]: bare, [second]: bare, [third]: bare }),
+    told: [...events, ...later(told, atMs + chance.between(1_000, 60_000))],
+  };
+}
+
+function emptied(chance: Chance): LvmDeviceClass {
+  const deviceSelector = { paths: chance.happens(0.7) ? [first, second] : [first, second, third] };
+  const common = { name: 'va', default: true, deviceSelector } as const;
+  if (chance.happens(0.6)) return common;
+  const thinPoolConfig = { name: 'pool', sizePercent: 40, overprovisionRatio: 4 };
+  return { ...common, thinPoolConfig };
+}
+
+function meanwhile(chance: Chance): readonly LvmsDeed[] {
+  const node = chance.pick(nodes) ?? 'n1';
+  const of = 'va';
+  const deeds: readonly (readonly LvmsDeed[])[] = [
+    [{ kind: 'kill-agent', node }],
+    // As a container ends: with everything that it started.
+    nodes.flatMap((one) => [
+      { kind: 'kill-agent', node: one },
+      { kind: 'kill-move', node: one },
+    ]),
+    [{ kind: 'kill-move', node }],
+    [{ kind: 'power-off', node }],
+    [{ kind: 'power-on', node }],
+    [{ kind: 'pull', node, path: first }],
+    [{ kind: 'pull', node, path: second }],
+    [{ kind: 'insert', node, path: first }],
+    [{ kind: 'insert', node, path: second }],
+    [{ kind: 'edit', edit: 'add-path', of, path: first }],
+    [{ kind: 'edit', edit: 'add-path', of, path: third }],
+    [{ kind: 'edit', edit: 'drop-path', of, path: second }],
+    [{ kind: 'delete-claim', name: 'e1' }],
+    [{ kind: 'claim', name: 'e5', of, mib: 900, isRaw: false }],
+    [{ kind: 'resize', name: 'e2', mib: 1_200 }],
+    [{ kind: 'snapshot', name: 'of-e3', from: 'e3' }],
+    [{ kind: 'write', name: 'e4', at: chance.fraction(), mib: 4 }],
+    [{ kind: 'unmake', name: clusterName }],
+  ];
+  return chance.pick(deeds) ?? [];
+}
+
+function make(one: LvmDeviceClass): LvmsEvent {
+  return { atMs: 0, kind: 'make', name: clusterName, classes: [one] };
+}
+
+function later(told: readonly LvmsEvent[], byMs: number): readonly LvmsEvent[] {
+  return told.map((event) => ({ ...event, atMs: event.atMs + byMs }));
+}
+
+/** Disks of a story are in their slots. */
+function changed(
+  all: readonly NodeDisks[],
+  by: Readonly<Record<string, Partial<Disk>>>,
+): readonly NodeDisks[] {
+  return all.map(({ disks, ...node }) => ({
+    ...node,
+    disks: disks.map((disk) =>
+      disk.path in by ? { ...disk, ...by[disk.path], isAway: false } : disk,
+    ),
+  }));
+}
