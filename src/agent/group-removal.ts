@@ -34,7 +34,7 @@ export class GroupRemoval {
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
         await this.#note(vg);
-        const release = await memory.leavingPvs(name);
+        const release = [...vg.release, ...(await memory.leavingPvs(name))];
         settled(await engine.submitNode(volumeGroupTask({ ...vg, release }, all)));
       }
       await memory.learn(name, undefined);

@@ -223,6 +223,8 @@ export class Engine {
       // What was moved away from it must be kept by the others before it goes.
       if (decision.step.kind === 'reduce-vg')
         await this.#tools.host.flush(devicesOf(node, task.vg));
+      // A group that forgets that it is gone would miss a device that nothing is left of.
+      if (decision.step.kind === 'remove-pv') await this.flush(task.vg, node);
       const step = show(decision.step);
       last = { step, repeats: step === last.step ? last.repeats + 1 : 0 };
       if (failure !== undefined && last.repeats > 0) throw failure;
@@ -253,9 +255,8 @@ export class Engine {
 }
 
 function touchedBy(step: Step, node: ObservedNode): readonly string[] {
-  if ('devices' in step) return [...step.devices, ...devicesOf(node, step.vg)];
-  if ('device' in step) return [step.device];
-  return devicesOf(node, step.vg);
+  const named = 'devices' in step ? step.devices : 'device' in step ? [step.device] : [];
+  return 'vg' in step ? [...named, ...devicesOf(node, step.vg)] : named;
 }
 
 function isBare({ type, label, signatures, isSuspended, exclusiveOpen }: ObservedDevice): boolean {

@@ -7,6 +7,8 @@ const paths = (...names: readonly string[]) => ({
   deviceSelector: { paths: names.map((name) => `/dev/${name}`) },
 });
 
+const note = 'release.devices.quarry.io/n1';
+
 /** Disks that forget in a power cut whatever was not flushed. */
 function forgetful(...names: readonly string[]): GroupScene {
   const scene = new GroupScene();
@@ -82,7 +84,6 @@ test('a label that an earlier life cleared does not come back to a group that is
 
 test('a label that an earlier life cleared does not come back to a device that left', async () => {
   const scene = await ready('sdb', 'sdc');
-  const note = 'release.devices.quarry.io/n1';
   const annotations = { [note]: JSON.stringify({ '/dev/sdc': '' }) };
   scene.change('vg1', { metadata: { annotations }, spec: paths('sdb') });
   await diesAfter(scene, 'pvremove');
@@ -92,4 +93,21 @@ test('a label that an earlier life cleared does not come back to a device that l
   );
   losePower(scene);
   assert.deepEqual(labels(scene), ['/dev/sdb']);
+});
+
+test('no device is bare before the others keep that it has left', async () => {
+  const scene = await ready('sdb', 'sdc');
+  const { world } = scene.stage;
+  const annotations = { [note]: JSON.stringify({ '/dev/sdc': '' }) };
+  scene.change('vg1', { metadata: { annotations }, spec: paths('sdb') });
+  await diesAfter(scene, 'pvremove');
+  // The device keeps that it is bare, and the group forgets whatever it can.
+  let draws = 0;
+  world.chance.happens = () => {
+    draws += 1;
+    return draws > 1;
+  };
+  losePower(scene);
+  assert.deepEqual(labels(scene), ['/dev/sdb']);
+  assert.equal(world.vg('vg1')?.pvs.length, 1);
 });

@@ -171,3 +171,49 @@ test('what pvmove refuses is told, and tried again', async () => {
   faults.stop();
   await scene.until('left', () => scene.devicesOf('vg1').length === 1);
 });
+
+test('a move that was cut off goes on to its end, also for a device that is named again', async () => {
+  const scene = await ready('sdb', 'sdc');
+  fill(scene, 'data', '1g', '/dev/sdc');
+  const { world } = scene.stage;
+  takeOut(scene, '/dev/sdc', 'sdb');
+  await scene.until('it is begun', () => world.vg('vg1')?.moves.length === 1);
+  scene.kill();
+  world.processes.killMoves();
+  const found = noteOf(scene);
+  scene.change('vg1', { spec: paths('sdb', 'sdc') });
+  assert.equal(noteOf(scene), found, 'as an operator leaves it');
+  scene.start();
+  await scene.until('nothing is moved any more', () => world.vg('vg1')?.moves.length === 0);
+  await scene.until('the note has ended', () => noteOf(scene) === undefined);
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb', '/dev/sdc']);
+  world.admin.run('lvm', 'lvremove', '--yes', 'vg1/data');
+});
+
+test('what has left is bare, also while another device cannot leave', async () => {
+  const scene = await ready('sda', 'sdb', 'sdc');
+  fill(scene, 'data', '3g', '/dev/sdb');
+  fill(scene, 'more', '2g', '/dev/sda');
+  const { world } = scene.stage;
+  const annotations = { [note]: JSON.stringify({ '/dev/sdb': '', '/dev/sdc': '' }) };
+  scene.change('vg1', { metadata: { annotations }, spec: paths('sda') });
+  await scene.until('it is bare', () => world.machine.device('/dev/sdb')?.label === undefined);
+  await scene.until('told', () => scene.told('vg1')?.status === 'Degraded');
+  assert.match(scene.told('vg1')?.reason ?? '', /DeviceStays: \/dev\/sdc holds/);
+});
+
+test('a label that could not be cleared goes with the group', async () => {
+  const scene = await ready('sdb', 'sdc');
+  const { world } = scene.stage;
+  takeOut(scene, '/dev/sdc', 'sdb');
+  const heal = world.faults.always('pvremove', { kind: 'fail' });
+  await scene.until('it has left', () => world.vg('vg1')?.pvs.length === 1);
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  await scene.until('the group is gone', () => world.vg('vg1') === undefined);
+  heal();
+  const isGone = () => (scene.object('vg1')?.metadata.finalizers ?? []).length === 0;
+  await scene.until('the object may go', isGone);
+  const labels = world.machine.devices.filter(({ label }) => label !== undefined);
+  assert.deepEqual(labels, []);
+});

@@ -187,7 +187,9 @@ test('a device that is taken out of a class is to leave, and one that comes back
     group('vg1', spec, { finalizers: on, annotations: { [key]: note } });
   const leaving = noted('{"/dev/a":"one"}');
   assert.deepEqual(deeds({ cluster: less, groups: [leaving, second] }), []);
-  assert.deepEqual(deeds({ groups: [leaving, second] }), [`change-group vg1 ${key} `]);
+  const unseen = noted('{"/dev/a":""}');
+  assert.deepEqual(deeds({ groups: [unseen, second] }), [`change-group vg1 ${key} `]);
+  assert.deepEqual(deeds({ groups: [leaving, second] }), ['change-group vg1'], 'it may be begun');
   for (const stale of [noted('{"/dev/a":"one"}', []), noted('{}'), noted('null'), noted('x')]) {
     assert.deepEqual(deeds({ cluster: less, groups: [stale, second] }), [
       `change-group vg1 ${key} `,

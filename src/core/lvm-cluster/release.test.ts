@@ -55,6 +55,16 @@ test('what has left and still bears its label is not struck out before that is c
   assert.deepEqual(noteAfterLook(note, desired, busy), {}, 'somebody else has it by now');
 });
 
+test('a device that is named again is struck out when nothing is moved any more', () => {
+  const again = { ...desiredVgOn(['/dev/sdb', '/dev/sdc']), uuid: 'known' };
+  const note = { '/dev/sdc': sdc.uuid };
+  const move = sampleDevice({ path: '/dev/mapper/vg1-pvmove0', type: 'lvm' });
+  const moving = nodeOf([...devices, move], { vgs: [whole] });
+  assert.deepEqual(noteAfterLook(note, again, moving), note);
+  assert.deepEqual(noteAfterLook({ '/dev/sdc': '' }, again, moving), {}, 'it was not begun');
+  assert.deepEqual(noteAfterLook(note, again, nodeOf(devices, { vgs: [whole] })), {});
+});
+
 test('where the group never was nothing leaves it', () => {
   const fresh = { ...desired, uuid: undefined };
   assert.deepEqual(noteAfterLook({ '/dev/sdc': '' }, fresh, nodeOf(devices)), {});

@@ -2,7 +2,7 @@ import { pathsOf } from '../../api/lvm-cluster/paths.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
 import type { ObservedNode } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
-import { isWanted, pathsOfPv, planReleasedLabel } from '../volume-group/plan.ts';
+import { isMoving, isWanted, pathsOfPv, planReleasedLabel } from '../volume-group/plan.ts';
 import { groupFinalizerPrefix } from './marks.ts';
 
 /**
@@ -57,7 +57,8 @@ function noteFor(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec, node: string):
   const named = new Set(pathsOf(spec).map(({ path }) => path));
   const before = pathsOf(group.spec ?? {}).map(({ path }) => [path, ''] as const);
   const all = [...before, ...Object.entries(releaseNote(group, node))];
-  return Object.fromEntries(all.filter(([path]) => !named.has(path)));
+  // What was found there may be on its way already: only who sees it can strike it out.
+  return Object.fromEntries(all.filter(([path, pv]) => pv !== '' || !named.has(path)));
 }
 
 function endingsOf(keys: readonly string[], prefix: string): readonly string[] {
@@ -78,8 +79,10 @@ export function noteAfterLook(
     const pv = vg.pvs.find((each) =>
       uuid === '' ? !each.isMissing && pathsOfPv(each, node).includes(path) : each.uuid === uuid,
     );
-    // The same device by another name: it is wanted after all.
-    const isLeaving = pv !== undefined && !isWanted(desired.selector, pathsOfPv(pv, node));
+    // By another name, or named again: it is wanted after all, and stays when nothing is moved.
+    const isLeaving =
+      pv !== undefined &&
+      (!isWanted(desired.selector, pathsOfPv(pv, node)) || (uuid !== '' && isMoving(vg, node)));
     if (isLeaving) return [[path, pv.uuid] as const];
     const isLabelled = planReleasedLabel({ ...desired, release: [uuid] }, node) !== undefined;
     return pv === undefined && isLabelled ? [[path, uuid] as const] : [];

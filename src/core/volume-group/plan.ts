@@ -84,7 +84,8 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
     const message = `the volume group ${vg.name} exists without the tag ${desired.ownerTag}`;
     return blocked('VolumeGroupForeign', message);
   }
-  const leaving = planRelease(desired, vg, { node, choice }) ?? planReleasedLabel(desired, node);
+  // What has left is bare, also while another device cannot leave.
+  const leaving = planReleasedLabel(desired, node) ?? planRelease(desired, vg, { node, choice });
   const coming = planComing(desired, vg, { node, choice });
   // What leaves may find room on a device that comes, and may take hours.
   return coming.kind === 'step' ? coming : (leaving ?? coming);
@@ -199,23 +200,27 @@ type Looked = { readonly node: ObservedNode; readonly choice: Choice };
 
 function planRelease(desired: DesiredVg, vg: ObservedVg, looked: Looked): Decision | undefined {
   const { node, choice } = looked;
+  const isBegun = isMoving(vg, node);
   for (const pv of vg.pvs) {
     if (!desired.release.includes(pv.uuid)) continue;
-    // The same device by another name: it is wanted after all.
-    if (isWanted(desired.selector, pathsOfPv(pv, node))) continue;
+    const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
+    // By another name, or named again: it is wanted after all. A move that was begun goes on to its
+    // end, or what is moved stays locked.
+    if (isWanted(desired.selector, pathsOfPv(pv, node))) {
+      if (isBegun) return next({ kind: 'evacuate-pv', ...target });
+      continue;
+    }
     const unseen = unseenNames(desired, choice);
     if (unseen.length > 0) {
       const message = `${pv.device} stays in ${vg.name} while there is no ${showList(unseen)}: it \
 may be another name of it`;
       return blocked('DeviceStays', message);
     }
-    const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
       if (isBlocked(permit)) return blocked('DeviceStays', permit.message);
       return next({ kind: 'reduce-vg', ...target, permit });
     }
-    const isBegun = isMoving(vg, node);
     const full = isBegun ? undefined : roomElsewhere(vg, pv);
     return full ?? next({ kind: 'evacuate-pv', ...target });
   }
@@ -246,7 +251,7 @@ export function isWanted(selector: DesiredVg['selector'], paths: readonly string
 }
 
 /** A move that was begun has its places already, and the kernel shows it. */
-function isMoving(vg: ObservedVg, node: ObservedNode): boolean {
+export function isMoving(vg: ObservedVg, node: ObservedNode): boolean {
   const stem = `/dev/mapper/${dmName(vg.name, 'pvmove')}`;
   return node.devices.some(
     ({ path }) => path.startsWith(stem) && /^[0-9]+$/.test(path.slice(stem.length)),
