@@ -8,6 +8,9 @@ const operator = 'src/operator/lvm-clusters.ts';
 const deeds = 'src/operator/lvm-clusters-deeds.ts';
 const devices = 'src/core/device/plan.ts';
 const reasons = 'src/core/device/reasons.ts';
+const release = 'src/core/lvm-cluster/release.ts';
+const groupPlan = 'src/core/volume-group/plan.ts';
+const engine = 'src/engine/engine.ts';
 
 function one(name: string, file: string, find: string, replace: string): ClusterMutant {
   return { name, of: 'lvms', edits: [{ file, find, replace }] };
@@ -195,5 +198,111 @@ export const lvmsMutants: readonly ClusterMutant[] = [
     reasons,
     "(device.isReadOnly ? 'it is read-only' : undefined)",
     '(device.isReadOnly ? undefined : undefined)',
+  ),
+  // Devices that leave.
+  one(
+    'nobody is told which devices shall leave',
+    release,
+    'return text === annotations[key] ? [] : [[key, text] as const];',
+    'return text === undefined ? [[key, text] as const] : [];',
+  ),
+  one(
+    'a device that is named again is forgotten while it is emptied',
+    release,
+    "all.filter(([path, pv]) => pv !== '' || !named.has(path))",
+    'all.filter(([path]) => !named.has(path))',
+  ),
+  one(
+    'a device that left is forgotten with its label on it',
+    release,
+    'return pv === undefined && isLabelled ? [[path, uuid] as const] : [];',
+    'return pv === undefined && isLabelled ? [] : [];',
+  ),
+  one(
+    'whatever is found at a path leaves',
+    release,
+    "uuid === '' ? !each.isMissing && pathsOfPv(each, node).includes(path) : each.uuid === uuid,",
+    'pathsOfPv(each, node).includes(path) || each.uuid === uuid,',
+  ),
+  one(
+    'a device that stays keeps another one from being bare',
+    groupPlan,
+    'planReleasedLabel(desired, node) ?? planRelease(desired, vg, { node, choice });',
+    'planRelease(desired, vg, { node, choice }) ?? planReleasedLabel(desired, node);',
+  ),
+  one(
+    'a move that was begun is left half done',
+    groupPlan,
+    "if (isBegun) return next({ kind: 'evacuate-pv', ...target });",
+    '',
+  ),
+  one(
+    'a device leaves with volumes on it',
+    groupPlan,
+    'if (pv.freeBytes === pv.sizeBytes) {',
+    'if (pv.freeBytes <= pv.sizeBytes) {',
+  ),
+  one(
+    'a move that has ended counts as running',
+    'src/engine/moves.ts',
+    'this.#running.delete(step.vg);',
+    '',
+  ),
+  one(
+    'a move that failed is never tried again',
+    'src/engine/moves.ts',
+    '    this.#failed.delete(step.vg);\n    if (failure',
+    '    if (failure',
+  ),
+  // What lives through a power cut, and through a life of an agent.
+  one(
+    'what an earlier life did is not flushed',
+    engine,
+    'const isFirst = !this.#flushed.has(vg);',
+    'const isFirst = 0 > 1;',
+  ),
+  one(
+    'a label goes before it is kept that its group has gone',
+    engine,
+    "if (decision.step.kind === 'remove-pv') await this.flush(task.vg, node);",
+    '',
+  ),
+  one(
+    'a group is told of before its disks keep it',
+    engine,
+    'if (present.length > 0) await host.flush(present);',
+    '',
+  ),
+  one(
+    'a group whose disks are away is made a second time',
+    groupPlan,
+    'if (uuid !== undefined) {\n    const renamed',
+    'if (0 > 1) {\n    const renamed',
+  ),
+  one(
+    'an object is let go before its group is gone',
+    agent,
+    'for (const group of gone) await this.#marks.unmark(group, signal);',
+    'for (const group of wish.leaving) await this.#marks.unmark(group, signal);',
+  ),
+  one(
+    'what is wiped is not written down',
+    agent,
+    'await this.#memory.noteWipes(wipes);',
+    'void wipes;',
+  ),
+  one(
+    'a disk that was wiped once is wiped again',
+    'src/core/device/wipes.ts',
+    'if (known !== undefined && !isSame) {',
+    'if (known !== undefined && !isSame && 0 > 1) {',
+  ),
+  // What is heard.
+  one('nobody hears of disks', agent, 'engine.onDevices(changed),', ''),
+  one(
+    'a report that somebody deleted is not told again',
+    agent,
+    "if (type === 'deleted' || !this.#reports.isOurs(object)) changed();",
+    "if (type === 'deleted') changed();",
   ),
 ];

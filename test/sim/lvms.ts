@@ -21,6 +21,8 @@ const theirLvs = ['data', byHand];
 /** Every so manieth story ends with idle minutes, and some of these with an hour. */
 const idleEvery = 4;
 const idleHourEvery = 16;
+/** A reason that is none any more when the disks are here. */
+const isAboutDisks = /\((DeviceNotFound|VolumeGroupPartial|VolumeGroupLost): .*that is not so$/s;
 
 /**
  * Lives through a story, lets faults stop, and looks at what became of it: at rest, in use, for an
@@ -148,8 +150,9 @@ class Simulation {
   #heal(): void {
     endTroubles(this.stage);
     this.#admin.guard(true);
-    for (const { name, disk } of this.stage.machines.values()) {
+    for (const { name, disk, world } of this.stage.machines.values()) {
       disk.failures = 0;
+      world.machine.udevRate = 0;
       this.#admin.lvmd({ kind: 'lvmd', node: name, how: 'mended' });
     }
   }
@@ -162,6 +165,11 @@ class Simulation {
 
   async #whole(): Promise<void> {
     for (const machine of this.stage.machines.values()) this.#admin.bringDisks(machine);
+    // udev tells of it, and nobody waits for a timer.
+    await this.stage.advance(15_000);
+    for (const late of restFindings(this.stage).filter((one) => isAboutDisks.test(one))) {
+      this.rules.say(`all disks are here for some time: ${late}`);
+    }
     await this.#settle('with all disks', () => this.#findings());
   }
 
