@@ -57,6 +57,7 @@ export class LvmsAdmin {
   disk({ kind, node, path }: Of<'pull' | 'insert' | 'mkfs' | 'mount' | 'unmount' | 'blank'>): void {
     const machine = this.#stage.machine(node);
     const { admin, machine: host } = machine.world;
+    this.#rules.returning(machine);
     if (kind === 'pull') admin.pull(path);
     if (kind === 'insert') admin.insert(path);
     const device = host.device(path);
@@ -175,6 +176,7 @@ export class LvmsAdmin {
   /** All disks are in their slots, and what a person has to say about those that were away is said. */
   bringDisks(machine: Machine): void {
     const { admin, machine: host } = machine.world;
+    this.#rules.returning(machine);
     for (const { path } of host.devices) admin.insert(path);
     for (const vg of host.vgs) {
       for (const pv of vg.pvs) {

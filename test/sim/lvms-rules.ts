@@ -49,7 +49,7 @@ export class LvmsRules {
   readonly #members = new Map<string, Set<string>>();
   readonly #madeAtMs = new Map<string, number>();
   readonly #wiped = new Set<string>();
-  /** PVs on disks that were out of their slots when their group was done with: nobody could. */
+  /** PVs that their groups let go while they were out of their slots: nobody could clear them. */
   readonly excused = new Set<string>();
   readonly #seen = new Map<string, { joined: number; destroyed: number }>();
 
@@ -76,6 +76,15 @@ export class LvmsRules {
       const key = `${machine.name} ${device.path}`;
       if (isTheirs(device, machine)) this.#theirs.set(key, device.content);
       else this.#theirs.delete(key);
+    }
+  }
+
+  /** Somebody is about to put disks into their slots. */
+  returning({ world }: Machine): void {
+    const { machine } = world;
+    for (const { label, isPresent } of machine.devices) {
+      const isLeft = label !== undefined && machine.vgOfPv(label.pvUuid) === undefined;
+      if (isLeft && !isPresent) this.excused.add(label.pvUuid);
     }
   }
 
@@ -130,14 +139,6 @@ export class LvmsRules {
       this.#holding(name, nowMs);
     }
     if (after === undefined) last.goneAtMs = nowMs;
-    for (const machine of this.#stage.machines.values()) {
-      if (isEqual(wordsOf(before, machine), wordsOf(after, machine))) continue;
-      const { machine: host } = machine.world;
-      for (const { label, isPresent } of host.devices) {
-        const isLeft = label !== undefined && host.vgOfPv(label.pvUuid) === undefined;
-        if (isLeft && !isPresent) this.excused.add(label.pvUuid);
-      }
-    }
   }
 
   /** A person may do what is wrong; the operator lets nothing go that holds a volume. */
@@ -263,13 +264,6 @@ export class LvmsRules {
       this.#say(`lvmd.yaml on ${node} lost words about ${name}: ${before}`);
     }
   }
-}
-
-/** What stands on a group for just this node. */
-function wordsOf(object: Stored | undefined, { name }: Machine): readonly unknown[] {
-  const { finalizers = [], annotations = {} } = object?.metadata ?? {};
-  const mark = `cleanup.vgmanager.node.topolvm.io/${name}`;
-  return [finalizers.includes(mark), annotations[`release.devices.quarry.io/${name}`] ?? ''];
 }
 
 function noLeave(): Leave {
