@@ -204,7 +204,7 @@ export const lvmsMutants: readonly ClusterMutant[] = [
     'nobody is told which devices shall leave',
     release,
     'return text === annotations[key] ? [] : [[key, text] as const];',
-    'return text === undefined ? [[key, text] as const] : [];',
+    'return text === annotations[key] ? [] : [];',
   ),
   one(
     'a device that is named again is forgotten while it is emptied',

@@ -11,6 +11,8 @@ export type Told = {
   readonly told: LvmVolumeGroupStatus;
   /** Other groups of the node. */
   readonly others: readonly Naming[];
+  /** Was it named for just this class, and is it not any more? */
+  readonly isGivenUp: (device: Device) => boolean;
 };
 
 /** What is wrong with what a node tells, by what is on its disks. */
@@ -25,7 +27,7 @@ export function standingFindings(of: Told): readonly string[] {
 }
 
 /** Why a class that is said to be Ready cannot be. */
-function unready({ machine, one, others, told }: Told): readonly string[] {
+function unready({ machine, one, others, told, isGivenUp }: Told): readonly string[] {
   const vg = vgOn(machine, one.name);
   if (vg === undefined) return ['there is no group'];
   const { world } = machine;
@@ -37,7 +39,10 @@ function unready({ machine, one, others, told }: Told): readonly string[] {
   // One that was taken before anything was named stays, and is told.
   const said = (told.warnings ?? []).join();
   const strange = membersOf(machine, vg).filter(
-    (device) => named.length > 0 && !isOneOf(device, named) && !said.includes(device.path),
+    (device) =>
+      named.length > 0 &&
+      !isOneOf(device, named) &&
+      (!said.includes(device.path) || isGivenUp(device)),
   );
   const pool = vg.lvs.find(({ name }) => name === one.thinPoolConfig?.name);
   const isServed = machine.desired.deviceClasses.some(({ name }) => name === one.name);

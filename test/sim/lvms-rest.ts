@@ -1,9 +1,13 @@
 import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import type { LvmVolumeGroup } from '../../src/api/objects/lvm-volume-group.ts';
 import type { StorageClass } from '../../src/api/objects/storage.ts';
+import type { Machine } from '../cluster/machine.ts';
 import type { ClusterStage } from '../cluster/stage.ts';
 import { isEqual } from '../kube/fake-api-rules.ts';
+import type { Device } from '../world/model.ts';
 import { strangeProvisioner } from './lvms-admin.ts';
 import { standingFindings } from './lvms-proofs.ts';
+import type { LvmsRules } from './lvms-rules.ts';
 import {
   classesIn,
   clustersOf,
@@ -16,7 +20,7 @@ import {
 } from './lvms-truth.ts';
 
 /** At rest an LVMCluster is as it is wanted, or says why not, and that is so. */
-export function restFindings(stage: ClusterStage): readonly string[] {
+export function restFindings(stage: ClusterStage, rules: LvmsRules): readonly string[] {
   const [cluster, ...others] = clustersOf(stage);
   const second = others.flatMap((other) => {
     const said = conditionOf(other, 'ResourcesAvailable')?.message ?? '';
@@ -26,7 +30,10 @@ export function restFindings(stage: ClusterStage): readonly string[] {
   });
   if (cluster === undefined) return leftovers(stage);
   const isGoing = cluster.metadata.deletionTimestamp !== undefined;
-  return [...(isGoing ? goingFindings(stage, cluster) : livingFindings(stage, cluster)), ...second];
+  return [
+    ...(isGoing ? goingFindings(stage, cluster) : livingFindings(stage, cluster, rules)),
+    ...second,
+  ];
 }
 
 /** Where there is no LVMCluster nothing of one is left. */
@@ -62,7 +69,11 @@ function conditionOf({ status }: LvmCluster, type: string) {
   return status?.conditions?.find((one) => one.type === type);
 }
 
-function livingFindings(stage: ClusterStage, cluster: LvmCluster): readonly string[] {
+function livingFindings(
+  stage: ClusterStage,
+  cluster: LvmCluster,
+  rules: LvmsRules,
+): readonly string[] {
   const { status } = cluster;
   const resources = conditionOf(cluster, 'ResourcesAvailable');
   if (resources === undefined || status === undefined) return ['the LVMCluster has no status'];
@@ -70,7 +81,9 @@ function livingFindings(stage: ClusterStage, cluster: LvmCluster): readonly stri
   const unproven = lines
     .filter((line) => !isProven(stage, cluster, line))
     .map((line) => `the LVMCluster says what is not so: ${line}`);
-  const standing = classesIn(cluster).flatMap((one) => classFindings(stage, cluster, one, lines));
+  const standing = classesIn(cluster).flatMap((one) =>
+    classFindings({ stage, cluster, rules }, one, lines),
+  );
   const { isWell, isAll } = standOf(stage, cluster);
   const isReady = isAll && isWell && lines.length === 0;
   const isSaid = status.state === 'Ready' && status.ready === true;
@@ -102,9 +115,14 @@ function reportOn(stage: ClusterStage, node: string, name: string) {
   return report?.spec?.nodeStatus?.find((one) => one.name === name);
 }
 
+type Scene = {
+  readonly stage: ClusterStage;
+  readonly cluster: LvmCluster;
+  readonly rules: LvmsRules;
+};
+
 function classFindings(
-  stage: ClusterStage,
-  cluster: LvmCluster,
+  { stage, cluster, rules }: Scene,
   one: LvmDeviceClass,
   lines: readonly string[],
 ): readonly string[] {
@@ -127,9 +145,24 @@ function classFindings(
       const others = othersOn(stage, name, one.name);
       // What can never be changed is as it was.
       const asMade = { ...one, ...group.spec };
-      return standingFindings({ machine: stage.machine(name), one: asMade, told: said, others });
+      const machine = stage.machine(name);
+      const isGivenUp = (device: Device) => rules.isGivenUp(machine, one.name, device);
+      return [
+        ...standingFindings({ machine, one: asMade, told: said, others, isGivenUp }),
+        ...labelFindings(machine, group),
+      ];
     }),
   ];
+}
+
+/** What has left is bare, whatever else cannot leave. */
+function labelFindings({ name, world }: Machine, group: LvmVolumeGroup): readonly string[] {
+  const note = group.metadata.annotations?.[`release.devices.quarry.io/${name}`] ?? '';
+  return world.machine
+    .present()
+    .filter(({ label }) => label !== undefined && note.includes(label.pvUuid))
+    .filter(({ label }) => world.machine.vgOfPv(label?.pvUuid ?? '') === undefined)
+    .map(({ path }) => `${path} on ${name} has left ${group.metadata.name}, and is not bare`);
 }
 
 /** Groups that are there beside it, also those that shall go and hold something. */

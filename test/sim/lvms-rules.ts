@@ -51,6 +51,7 @@ export class LvmsRules {
   readonly #wiped = new Set<string>();
   /** PVs that their groups let go while they were out of their slots: nobody could clear them. */
   readonly excused = new Set<string>();
+  readonly #wereAway = new Set<string>();
   readonly #seen = new Map<string, { joined: number; destroyed: number }>();
 
   constructor(stage: ClusterStage, say: (text: string) => void) {
@@ -79,10 +80,19 @@ export class LvmsRules {
     }
   }
 
+  /** It was named for a class once, and was never away: then it is known what shall leave. */
+  isGivenUp({ name }: Machine, of: string, { path, links }: Device): boolean {
+    const leave = this.#leaves.get(of);
+    if (leave === undefined || leave.isGreedy || this.#wereAway.has(`${name} ${path}`))
+      return false;
+    return isAny([path, ...links], leave.named);
+  }
+
   /** Somebody is about to put disks into their slots. */
-  returning({ world }: Machine): void {
+  returning({ name, world }: Machine): void {
     const { machine } = world;
-    for (const { label, isPresent } of machine.devices) {
+    for (const { path, label, isPresent } of machine.devices) {
+      if (!isPresent) this.#wereAway.add(`${name} ${path}`);
       const isLeft = label !== undefined && machine.vgOfPv(label.pvUuid) === undefined;
       if (isLeft && !isPresent) this.excused.add(label.pvUuid);
     }

@@ -85,7 +85,7 @@ class Simulation {
     await stage.advance(20_000);
     this.#heal();
     const phases = [
-      () => this.#settle('with disks away', () => restFindings(stage)),
+      () => this.#settle('with disks away', () => restFindings(stage, this.#disks)),
       () => this.#whole(),
       () => this.#use(),
       () => this.#idle(),
@@ -160,14 +160,19 @@ class Simulation {
   #findings(): readonly string[] {
     const isTheirs = (finding: string) =>
       theirLvs.some((lv) => finding.startsWith(`the LV ${lv} `));
-    return [...restFindings(this.stage), ...audit(this.stage).filter((one) => !isTheirs(one))];
+    return [
+      ...restFindings(this.stage, this.#disks),
+      ...audit(this.stage).filter((one) => !isTheirs(one)),
+    ];
   }
 
   async #whole(): Promise<void> {
     for (const machine of this.stage.machines.values()) this.#admin.bringDisks(machine);
     // udev tells of it, and nobody waits for a timer.
     await this.stage.advance(15_000);
-    for (const late of restFindings(this.stage).filter((one) => isAboutDisks.test(one))) {
+    for (const late of restFindings(this.stage, this.#disks).filter((one) =>
+      isAboutDisks.test(one),
+    )) {
       this.rules.say(`all disks are here for some time: ${late}`);
     }
     await this.#settle('with all disks', () => this.#findings());
