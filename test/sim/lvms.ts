@@ -210,15 +210,23 @@ class Simulation {
   }
 
   /**
-   * A claim that cannot be had, and a volume that cannot go while it has snapshots, are tried for
-   * again and told of each time, as everywhere.
+   * A claim that cannot be had, and a volume that cannot go or grow while it has snapshots, are
+   * tried for again and told of each time, as everywhere.
    */
   #isRetry({ collection, name, verb }: WriteNote): boolean {
     const object = this.stage.api.all(collection).find(({ metadata }) => metadata.name === name);
     const isGoing = object?.metadata.deletionTimestamp !== undefined;
-    if (collection === collections.logicalVolumes) return verb === 'delete' && isGoing;
+    if (collection === collections.logicalVolumes) {
+      return verb === 'delete' ? isGoing : this.#isGrowing(name);
+    }
     const about = object?.['involvedObject'] as { readonly kind?: string } | undefined;
     return collection === collections.events && /^PersistentVolume/.test(about?.kind ?? '');
+  }
+
+  #isGrowing(volume: string): boolean {
+    const claim = this.stage.admin.claims.find(({ spec }) => spec.volumeName === volume);
+    const { storage: asked } = claim?.spec.resources?.requests ?? {};
+    return asked !== claim?.status?.capacity?.['storage'];
   }
 
   async #giveBack(): Promise<void> {
