@@ -206,7 +206,7 @@ export class LvmsRules {
   }
 
   /** What somebody has on a disk is destroyed once, where just that was allowed. */
-  #wipe({ name: node, world }: Machine, { what, signatures = [], atMs, wasInUse }: Destruction) {
+  #wipe({ name: node, world }: Machine, { what, signatures = [], wasInUse }: Destruction) {
     if (wasInUse) this.#say(`${what} on ${node} was wiped while in use`);
     if (signatures.every((type) => type === 'LVM2_member')) return;
     const disk = world.machine.devices.find(
@@ -216,9 +216,8 @@ export class LvmsRules {
     const names = [whole?.path ?? what, ...(whole?.links ?? [])];
     const allowing = [...this.#leaves].filter(([, { mayWipe }]) => isAny(names, mayWipe));
     if (allowing.length === 0) this.#say(`${what} on ${node} was wiped, and nobody said so`);
-    const key = allowing
-      .map(([name]) => `${node} ${what} ${this.#incarnationAt(name, atMs)?.uid}`)
-      .join();
+    // Whatever became of class and node: what is on it now came after that.
+    const key = `${node} ${what}`;
     if (this.#wiped.has(key)) this.#say(`${what} on ${node} was wiped a second time`);
     this.#wiped.add(key);
     this.#theirs.delete(`${node} ${what}`);

@@ -10,24 +10,31 @@ const [first = '', second = '', third = ''] = paths;
 /** Some stories begin with what chance alone would hardly ever tell. */
 export function themed(chance: Chance, plot: Plot): Plot {
   const draw = chance.fraction();
-  if (draw < 0.1) return wiping(plot);
+  if (draw < 0.1) return wiping(chance, plot);
   return draw < 0.3 ? emptying(chance, plot) : plot;
 }
 
 /** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
-function wiping({ disks, told }: Plot): Plot {
+function wiping(chance: Chance, { disks, told }: Plot): Plot {
   const deviceSelector = {
     ...{ paths: [first, second], forceWipeDevicesAndDestroyAllData: true },
   };
   const named = { of: 'va', path: first };
   const used = nodes.map((node) => ({ kind: 'mkfs', node, path: first }) as const);
+  const made = make({ name: 'va', default: true, deviceSelector });
+  // Its class may have gone meanwhile, too.
+  const isAnew = chance.happens(0.5);
+  const leaves: LvmsDeed = isAnew
+    ? { kind: 'unmake', name: clusterName }
+    : { kind: 'edit', edit: 'drop-path', ...named };
+  const returns: LvmsDeed = isAnew ? made : { kind: 'edit', edit: 'add-path', ...named };
   return {
     disks: changed(disks, { [first]: { kind: 'data' }, [second]: { kind: 'bare' } }),
     told: [
-      make({ name: 'va', default: true, deviceSelector }),
-      { atMs: 60_000, kind: 'edit', edit: 'drop-path', ...named },
+      made,
+      { atMs: 60_000, ...leaves },
       ...used.map((deed) => ({ atMs: 140_000, ...deed })),
-      { atMs: 141_000, kind: 'edit', edit: 'add-path', ...named },
+      { ...returns, atMs: 141_000 },
       ...later(told, 200_000),
     ],
   };
