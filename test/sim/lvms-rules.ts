@@ -9,7 +9,7 @@ import type { Stored } from '../kube/fake-api.ts';
 import { collections, isEqual } from '../kube/fake-api-rules.ts';
 import type { Content } from '../world/content.ts';
 import type { Destruction, Joining } from '../world/machine.ts';
-import type { Device } from '../world/model.ts';
+import type { Device, Vg } from '../world/model.ts';
 import { byHand, foreignGroup, parsed } from './lvms-admin.ts';
 import { classesIn, membersOf, namedBy } from './lvms-truth.ts';
 
@@ -206,7 +206,7 @@ export class LvmsRules {
   }
 
   /** What somebody has on a disk is destroyed once, where just that was allowed. */
-  #wipe({ name: node, world }: Machine, { what, signatures = [], wasInUse }: Destruction) {
+  #wipe({ name: node, world }: Machine, { what, signatures = [], atMs, wasInUse }: Destruction) {
     if (wasInUse) this.#say(`${what} on ${node} was wiped while in use`);
     if (signatures.every((type) => type === 'LVM2_member')) return;
     const disk = world.machine.devices.find(
@@ -216,6 +216,10 @@ export class LvmsRules {
     const names = [whole?.path ?? what, ...(whole?.links ?? [])];
     const allowing = [...this.#leaves].filter(([, { mayWipe }]) => isAny(names, mayWipe));
     if (allowing.length === 0) this.#say(`${what} on ${node} was wiped, and nobody said so`);
+    const isMade = ({ uuid }: Vg) => (this.#madeAtMs.get(uuid) ?? atMs) < atMs;
+    const there = world.machine.vgs.filter(isMade).map(({ name }) => name);
+    const isLate = allowing.length > 0 && allowing.every(([name]) => there.includes(name));
+    if (isLate) this.#say(`${what} on ${node} was wiped for a group that is there`);
     // Whatever became of class and node: what is on it now came after that.
     const key = `${node} ${what}`;
     if (this.#wiped.has(key)) this.#say(`${what} on ${node} was wiped a second time`);

@@ -29,9 +29,13 @@ function wiping(chance: Chance, { disks, told }: Plot): Plot {
     : { kind: 'edit', edit: 'drop-path', ...named };
   const returns: LvmsDeed = isAnew ? made : { kind: 'edit', edit: 'add-path', ...named };
   return {
-    disks: changed(disks, { [first]: { kind: 'data' }, [second]: { kind: 'bare' } }),
+    disks: changed(disks, {
+      ...{ [first]: { kind: 'data' }, [second]: { kind: 'bare' }, [third]: { kind: 'data' } },
+    }),
     told: [
       made,
+      // Too late to be wiped: the group is there.
+      { atMs: 40_000, kind: 'edit', edit: 'add-optional', of: 'va', path: third },
       { atMs: 60_000, ...leaves },
       ...used.map((deed) => ({ atMs: 140_000, ...deed })),
       { ...returns, atMs: 141_000 },
