@@ -11,7 +11,8 @@ const [first = '', second = '', third = ''] = paths;
 export function themed(chance: Chance, plot: Plot): Plot {
   const draw = chance.fraction();
   if (draw < 0.1) return wiping(chance, plot);
-  return draw < 0.3 ? emptying(chance, plot) : plot;
+  if (draw < 0.3) return emptying(chance, plot);
+  return draw < 0.4 ? cutting(chance, plot) : plot;
 }
 
 /** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
@@ -65,6 +66,30 @@ function emptying(chance: Chance, { disks, told }: Plot): Plot {
   return {
     disks: changed(disks, { [first]: bare, [second]: bare, [third]: bare }),
     told: [...events, ...later(told, atMs + chance.between(1_000, 60_000))],
+  };
+}
+
+/** Agents die in the middle of their work, and the power goes before anything else was done. */
+function cutting(chance: Chance, { disks, told }: Plot): Plot {
+  const cuts = (fromMs: number, node: string): readonly LvmsEvent[] => {
+    const offMs = fromMs + chance.between(12_000, 30_000);
+    return [
+      { atMs: fromMs + chance.between(1_500, 6_000), kind: 'kill-agent', node },
+      { atMs: offMs, kind: 'power-off', node },
+      { atMs: offMs + 4_000, kind: 'power-on', node },
+    ];
+  };
+  const events: readonly LvmsEvent[] = [
+    make(emptied(chance)),
+    { atMs: 50_000, kind: 'edit', edit: 'drop-path', of: 'va', path: first },
+    { atMs: 100_000, kind: 'unmake', name: clusterName },
+    ...nodes.flatMap((node) => [0, 50_000, 100_000].flatMap((fromMs) => cuts(fromMs, node))),
+  ];
+  const bare = { kind: 'bare', isTwin: false } as const;
+  const forgetful = disks.map((node) => ({ ...node, hasVolatileCaches: true }));
+  return {
+    disks: changed(forgetful, { [first]: bare, [second]: bare, [third]: bare }),
+    told: [...events.toSorted((a, b) => a.atMs - b.atMs), ...later(told, 150_000)],
   };
 }
 
