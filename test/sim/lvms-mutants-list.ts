@@ -219,12 +219,6 @@ export const lvmsMutants: readonly ClusterMutant[] = [
     'return pv === undefined && isLabelled ? [] : [];',
   ),
   one(
-    'whatever is found at a path leaves',
-    release,
-    "uuid === '' ? !each.isMissing && pathsOfPv(each, node).includes(path) : each.uuid === uuid,",
-    'pathsOfPv(each, node).includes(path) || each.uuid === uuid,',
-  ),
-  one(
     'a device that stays keeps another one from being bare',
     groupPlan,
     'planReleasedLabel(desired, node) ?? planRelease(desired, vg, { node, choice });',
@@ -300,9 +294,9 @@ export const lvmsMutants: readonly ClusterMutant[] = [
   // What is heard.
   one('nobody hears of disks', agent, 'engine.onDevices(changed),', ''),
   one(
-    'a report that somebody deleted is not told again',
+    'a report that is made anew stays empty',
     agent,
     "if (type === 'deleted' || !this.#reports.isOurs(object)) changed();",
-    "if (type === 'deleted') changed();",
+    "if (type === 'deleted' && !this.#reports.isOurs(object)) changed();",
   ),
 ];
