@@ -293,10 +293,4 @@ export const lvmsMutants: readonly ClusterMutant[] = [
   ),
   // What is heard.
   one('nobody hears of disks', agent, 'engine.onDevices(changed),', ''),
-  one(
-    'a report that is made anew stays empty',
-    agent,
-    "if (type === 'deleted' || !this.#reports.isOurs(object)) changed();",
-    "if (type === 'deleted' && !this.#reports.isOurs(object)) changed();",
-  ),
 ];

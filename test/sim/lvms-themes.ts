@@ -12,7 +12,8 @@ export function themed(chance: Chance, plot: Plot): Plot {
   const draw = chance.fraction();
   if (draw < 0.1) return wiping(chance, plot);
   if (draw < 0.3) return emptying(chance, plot);
-  return draw < 0.4 ? cutting(chance, plot) : plot;
+  if (draw < 0.4) return cutting(chance, plot);
+  return draw < 0.45 ? missing(chance, plot) : plot;
 }
 
 /** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
@@ -90,6 +91,22 @@ function cutting(chance: Chance, { disks, told }: Plot): Plot {
   return {
     disks: changed(forgetful, { [first]: bare, [second]: bare, [third]: bare }),
     told: [...events.toSorted((a, b) => a.atMs - b.atMs), ...later(told, 150_000)],
+  };
+}
+
+/** All disks of a group are away, another one is named, and they come back. */
+function missing(chance: Chance, { disks, told }: Plot): Plot {
+  const moved = (kind: 'pull' | 'insert', atMs: number) =>
+    nodes.map((node): LvmsEvent => ({ atMs, kind, node, path: first }));
+  return {
+    disks: changed(disks, { [first]: { kind: 'bare' }, [second]: { kind: 'bare' } }),
+    told: [
+      make({ name: 'va', default: true, deviceSelector: { optionalPaths: [first] } }),
+      ...moved('pull', 40_000),
+      { atMs: 41_000, kind: 'edit', edit: 'add-optional', of: 'va', path: second },
+      ...moved('insert', 41_000 + chance.between(5_000, 60_000)),
+      ...later(told, 110_000),
+    ],
   };
 }
 
