@@ -3,8 +3,8 @@ import type { Metadata } from '../api/objects/metadata.ts';
 import { clusterNoteAnnotation } from '../core/lvm-cluster/cluster-note.ts';
 import {
   clusterFinalizer,
-  groupFinalizer,
   legacyGroupFinalizer,
+  needlessMarks,
 } from '../core/lvm-cluster/marks.ts';
 import { ownerOf } from '../core/lvm-cluster/objects.ts';
 import type { Deed } from '../core/lvm-cluster/plan.ts';
@@ -58,7 +58,7 @@ export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): P
       return;
     }
     case 'free-group': {
-      const off = deed.nodes.map(groupFinalizer);
+      const off = needlessMarks(deed.nodes);
       await client.patch(lvmVolumeGroupKind, deed.group.metadata, withoutMarks(deed.group, off), {
         signal,
       });

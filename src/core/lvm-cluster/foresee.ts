@@ -5,7 +5,7 @@ import type {
 import type { Metadata } from '../../api/objects/metadata.ts';
 import { limits } from '../../base/limits.ts';
 import { clusterNoteAnnotation } from './cluster-note.ts';
-import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
+import { clusterFinalizer, legacyGroupFinalizer, needlessMarks } from './marks.ts';
 import { ownerOf } from './objects.ts';
 import { type ClusterView, type Deed, planCluster } from './plan.ts';
 
@@ -97,9 +97,8 @@ function groupsAfter(
     const changed = { ...metadata, annotations, finalizers, ownerReferences };
     return [...others, { metadata: changed, spec: deed.spec }];
   }
-  const freed = deed.kind === 'free-group' ? deed.nodes : [];
-  const marks = new Set(freed.map((node) => `${groupFinalizerPrefix}${node}`));
-  const finalizers = (metadata.finalizers ?? []).filter((name) => !marks.has(name));
+  const marks = deed.kind === 'free-group' ? needlessMarks(deed.nodes) : [];
+  const finalizers = (metadata.finalizers ?? []).filter((name) => !marks.includes(name));
   const isGoing = deed.kind === 'delete-group' || metadata.deletionTimestamp !== undefined;
   // Nobody holds it any more.
   if (isGoing && finalizers.length === 0) return others;

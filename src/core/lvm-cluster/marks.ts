@@ -10,6 +10,11 @@ export function groupFinalizer(node: string): string {
   return `${groupFinalizerPrefix}${node}`;
 }
 
+/** What a group without these nodes need not bear any more. */
+export function needlessMarks(nodes: readonly string[]): readonly string[] {
+  return [...nodes.map(groupFinalizer), legacyGroupFinalizer];
+}
+
 /** LVMS' mark that disks of a class were wiped on a node once: never again. */
 export function wipedAnnotation(node: string): string {
   return `wiped.devices.lvms.openshift.io/${node}`;

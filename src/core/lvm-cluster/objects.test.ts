@@ -75,6 +75,7 @@ test('a class is the default only while nobody else’s is', () => {
   assert.deepEqual(flags([existing('other')]), ['false', 'false']);
   assert.deepEqual(flags([existing('lvms-vg1', owned)]), ['true', 'false']);
   assert.deepEqual(flags([existing('lvms-vg2', owned)]), ['true', 'false'], 'the flag moves');
+  assert.deepEqual(flags([existing('lvms-vg1')]), ['true', 'false'], 'old versions put no labels');
 });
 
 test('thin classes have a VolumeSnapshotClass', () => {
@@ -102,8 +103,9 @@ test('agents are told what concerns them', () => {
   assert.deepEqual(
     both.map(({ name, spec }) => [name, spec.default]),
     [
-      ['vg1', false],
+      ['vg1', undefined],
       ['vg2', true],
     ],
+    'as LVMS writes it: what is not so is left out',
   );
 });

@@ -54,9 +54,13 @@ export function storageClassesOf(
   driver: string,
   others: readonly StorageClass[],
 ) {
+  // Old versions of LVMS put no labels on what is ours.
+  const own = new Set(classesOf(cluster).map(({ name }) => storageClassName(name)));
   const taken = others.filter(
     ({ metadata }) =>
-      metadata.annotations?.[defaultClassKey] === 'true' && !isOwnedBy({ metadata }, cluster),
+      metadata.annotations?.[defaultClassKey] === 'true' &&
+      !own.has(metadata.name) &&
+      !isOwnedBy({ metadata }, cluster),
   );
   return classesOf(cluster).map((one) => {
     const isDefault = one.default === true && taken.length === 0;

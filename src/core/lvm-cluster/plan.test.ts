@@ -65,10 +65,7 @@ const both = cluster([vg1, vg2]);
 const settled: ClusterView = {
   cluster: both,
   nodes: [node('n1'), node('n2')],
-  groups: [
-    group('vg1', { ...disks, default: true }),
-    group('vg2', { ...vg2Spec(), default: false }),
-  ],
+  groups: [group('vg1', { ...disks, default: true }), group('vg2', vg2Spec())],
   reports: [report('n1'), report('n2')],
   classes: classesFor(both),
   applied: new Map(),
@@ -98,6 +95,9 @@ function logicalVolume(name: string, volumeID: string): LogicalVolume {
   const spec = { name, nodeName: 'n1', size: '1Gi', deviceClass: 'vg2' };
   return { metadata: metadata(name), spec, status: { volumeID } };
 }
+
+/** Of every VolumeSnapshotClass that LVMS makes. */
+const ofLvms = { driver: 'topolvm.io', deletionPolicy: 'Delete' } as const;
 
 /** What would be done, in short. */
 function deeds(changes: Partial<ClusterView>): readonly string[] {
@@ -167,7 +167,7 @@ test('snapshot classes are made for thin classes, where there is such a kind', (
   assert.deepEqual(deeds(view), ['make-group vg1', 'apply-snapshot-class lvms-vg1']);
   assert.deepEqual(deeds({ ...view, snapshotClasses: undefined }), ['make-group vg1']);
   const labels = ownedByLabels(thin);
-  const made = [{ metadata: { name: 'lvms-vg1', labels } }];
+  const made = [{ ...ofLvms, metadata: { name: 'lvms-vg1', labels } }];
   assert.deepEqual(deeds({ ...view, snapshotClasses: made }), ['make-group vg1']);
 });
 
@@ -261,7 +261,7 @@ test('a class that was taken out and stays is not the default beside another one
   assert.deepEqual(done.map(shown), ['change-group vg2']);
   const [change] = done;
   assert.ok(change?.kind === 'change-group');
-  assert.deepEqual(change.spec, { ...second, default: false });
+  assert.deepEqual(change.spec, vg2Spec());
   assert.equal(waits.length, 1);
   const going = groups.map(({ metadata: { name }, spec = {} }) =>
     group(name, spec, name === 'vg2' ? { deletionTimestamp: 'now' } : {}),
@@ -351,19 +351,35 @@ test('what somebody else made for a class is taken over, and an old mark goes', 
   assert.deepEqual(deeds({ groups: [old, second] }), ['change-group vg1']);
 });
 
-test('a snapshot class of somebody else is left alone', () => {
+test('an old mark keeps nothing that shall go', () => {
+  const finalizers = ['lvm.openshift.io/lvmvolumegroup'];
+  const [first] = settled.groups;
+  assert.ok(first !== undefined);
+  const going = group('vg2', vg2Spec(), { finalizers, deletionTimestamp: 'now' });
+  const groups = [first, going];
+  assert.deepEqual(deeds({ groups }), ['free-group vg2 of ']);
+  const cluster1 = cluster([vg1, vg2], { deletionTimestamp: 'now' });
+  assert.deepEqual(deeds({ cluster: cluster1, classes: [], groups }), [
+    'delete-group vg1',
+    'free-group vg2 of ',
+  ]);
+});
+
+test('a snapshot class without marks is taken over if LVMS made it, and left alone if not', () => {
   const thin = cluster([{ ...vg1, thinPoolConfig: { name: 'p', overprovisionRatio: 2 } }]);
-  const snapshotClasses = [{ metadata: { name: 'lvms-vg1' } }];
-  const view = {
-    ...settled,
-    cluster: thin,
-    groups: [],
-    classes: classesFor(thin),
-    snapshotClasses,
-  };
-  const { deeds: done, troubles } = planCluster(view);
-  assert.deepEqual(done.map(shown), ['make-group vg1']);
-  assert.deepEqual(troubles, ["VolumeSnapshotClass lvms-vg1 is somebody else's: it stays"]);
+  const view = { ...settled, cluster: thin, groups: [], classes: classesFor(thin) };
+  const made = { metadata: { name: 'lvms-vg1' }, ...ofLvms };
+  const old = planCluster({ ...view, snapshotClasses: [made] });
+  assert.deepEqual(old.deeds.map(shown), ['make-group vg1', 'apply-snapshot-class lvms-vg1']);
+  assert.deepEqual(old.troubles, []);
+  for (const change of [{ driver: 'other' }, { deletionPolicy: 'Retain' }] as const) {
+    const { deeds: done, troubles } = planCluster({
+      ...view,
+      snapshotClasses: [{ ...made, ...change }],
+    });
+    assert.deepEqual(done.map(shown), ['make-group vg1']);
+    assert.deepEqual(troubles, ["VolumeSnapshotClass lvms-vg1 is somebody else's: it stays"]);
+  }
 });
 
 test('storage classes of a class that never had a group go too', () => {

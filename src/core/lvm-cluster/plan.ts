@@ -37,7 +37,7 @@ export type ClusterView = VolumesView & {
    */
   readonly applied?: ReadonlyMap<string, string>;
   /** Undefined where there is no such kind. */
-  readonly snapshotClasses: readonly Labelled[] | undefined;
+  readonly snapshotClasses: readonly SnapshotClass[] | undefined;
 };
 
 type Labelled = {
@@ -46,6 +46,8 @@ type Labelled = {
     readonly labels?: Readonly<Record<string, string>>;
   };
 };
+
+type SnapshotClass = Labelled & { readonly driver: string; readonly deletionPolicy: string };
 
 /** One write. Each can be done again, and the next look finds what it did. */
 export type Deed =
@@ -181,7 +183,8 @@ function noDefault(group: LvmVolumeGroup | undefined): readonly Deed[] {
   const { spec, metadata } = group ?? {};
   const isGoing = metadata?.deletionTimestamp !== undefined;
   if (group === undefined || spec?.default !== true || isGoing) return [];
-  return [{ kind: 'change-group', group, spec: { ...spec, default: false }, notes: [] }];
+  const { default: _default, ...others } = spec;
+  return [{ kind: 'change-group', group, spec: others, notes: [] }];
 }
 
 /** Does a cluster that stays have the class? */
@@ -249,8 +252,12 @@ delete it, and it is made as it should be; volumes are not touched by that`,
   if (there === undefined) return { deeds, troubles, waits: [] };
   for (const object of snapshotClassesOf(view.cluster, view.driver).filter(isWanted)) {
     const found = there.find((one) => one.metadata.name === object.metadata.name);
-    if (found === undefined) deeds.push({ kind: 'apply-snapshot-class', object });
-    else if (!isOwnedBy(found, view.cluster)) {
+    if (found !== undefined && isOwnedBy(found, view.cluster)) continue;
+    const { driver, deletionPolicy } = found ?? object;
+    // Old versions of LVMS put no labels on what they made.
+    if (driver === object.driver && deletionPolicy === object.deletionPolicy) {
+      deeds.push({ kind: 'apply-snapshot-class', object });
+    } else {
       troubles.push(`VolumeSnapshotClass ${object.metadata.name} is somebody else's: it stays`);
     }
   }
@@ -310,7 +317,9 @@ function planGoneNodes(view: ClusterView): readonly Deed[] {
       .filter((name) => name.startsWith(groupFinalizerPrefix))
       .map((name) => name.slice(groupFinalizerPrefix.length))
       .filter((node) => !nodes.has(node));
-    return gone.length === 0 ? [] : [{ kind: 'free-group', group, nodes: gone }];
+    // Of one that stays it is taken with the next change.
+    const isHeld = isLegacy(group) && group.metadata.deletionTimestamp !== undefined;
+    return gone.length === 0 && !isHeld ? [] : [{ kind: 'free-group', group, nodes: gone }];
   });
   return [...reports, ...groups];
 }
