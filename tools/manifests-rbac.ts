@@ -1,6 +1,7 @@
 import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
 import { registrationName } from '../src/core/cluster/installed.ts';
 import { secretName } from '../src/operator/certificates.ts';
+import { oldWorkloads } from '../src/operator/old-workloads.ts';
 import {
   type Manifest,
   names,
@@ -73,6 +74,9 @@ const ownOperatorRules: readonly Rule[] = [
   // One leader: our lease, and those of the sidecars whose place we take. They are in the
   // namespace of the controller that they belonged to.
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
+  // How LVMS ran TopoLVM once: it is deleted if it belongs to an LVMCluster.
+  { ...rule('apps', ['deployments'], ['get', 'delete']), resourceNames: [oldWorkloads.deployment] },
+  { ...rule('apps', ['daemonsets'], ['get', 'delete']), resourceNames: [oldWorkloads.daemonSet] },
   // What nodes that are gone have left behind is taken away. Agents write their own.
   rule('storage.k8s.io', ['csistoragecapacities'], [...follow, 'delete']),
 ];

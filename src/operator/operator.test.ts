@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { fail } from '../../test/kube/fake-api.ts';
 import { collections } from '../../test/kube/fake-api-rules.ts';
-import { names, request } from '../../test/operator/scene.ts';
+import { names, namespace, request } from '../../test/operator/scene.ts';
 import { Town } from '../../test/operator/town.ts';
 import { oldLeases, ourLease } from '../core/cluster/leases.ts';
 import type { Cluster } from './duty.ts';
@@ -44,6 +44,61 @@ test('trap 24: an old sidecar that comes back is given way', async (t) => {
     await town.pass(5_000);
   }
   assert.deepEqual(town.notes, ['a begins', 'a ends, a holds']);
+});
+
+const lvmClusterReference = {
+  ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'lvms', uid: 'u1' },
+};
+
+/** As LVMS ran TopoLVM once, with its leases, for as long as it is there. */
+function oldController(town: Town, owner: object): () => boolean {
+  const put = (collection: string, name: string) =>
+    town.api.put(collection, { metadata: { name, namespace, ownerReferences: [owner] } });
+  put(collections.deployments, 'topolvm-controller');
+  put(collections.daemonSets, 'topolvm-node');
+  const isThere = () =>
+    town.api.one(collections.deployments, 'topolvm-controller', namespace) !== undefined ||
+    town.api.one(collections.daemonSets, 'topolvm-node', namespace) !== undefined;
+  return () => {
+    if (isThere()) for (const name of oldLeases(names)) town.lease(name, 'old');
+    return isThere();
+  };
+}
+
+test('what LVMS ran TopoLVM with once is taken away before anything else', async (t) => {
+  const town = new Town();
+  const isThere = oldController(town, lvmClusterReference);
+  assert.equal(isThere(), true);
+  await town.operator(t, 'a', undefined, { actsOnLvmClusters: true });
+  await town.pass(5_000);
+  assert.equal(isThere(), false);
+  await town.pass(120_000);
+  assert.deepEqual(town.notes, ['a begins']);
+});
+
+test('what TopoLVM’s own chart made is left alone', async (t) => {
+  const town = new Town();
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'chart', uid: 'u2' };
+  const isThere = oldController(town, owner);
+  assert.equal(isThere(), true);
+  await town.operator(t, 'a', undefined, { actsOnLvmClusters: true });
+  for (let times = 0; times < 8; times += 1) {
+    await town.pass(5_000);
+    assert.equal(isThere(), true);
+  }
+  assert.deepEqual(town.notes, []);
+});
+
+test('who may not take it away leads all the same', async (t) => {
+  const town = new Town();
+  const handle = town.api.handle.bind(town.api);
+  town.api.handle = (call, sink) => {
+    if (!call.url.includes('/apis/apps/v1/')) handle(call, sink);
+    else fail(sink, 403, 'Forbidden', 'deployments.apps is forbidden');
+  };
+  await town.operator(t, 'a', undefined, { actsOnLvmClusters: true });
+  await town.pass(5_000);
+  assert.deepEqual(town.notes, ['a begins']);
 });
 
 test('trap 22: one of two acts, and the other takes over when the first is done', async (t) => {

@@ -26,6 +26,7 @@ import type { Log } from '../process/log.ts';
 import type { Cluster, Stores } from './duty.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
 import { LvmsPart } from './lvms-part.ts';
+import { deleteOldWorkloads } from './old-workloads.ts';
 import { type CommonParts, dutiesOf, runDuties } from './operator-duties.ts';
 import { type LeaseParts, oldLeaseAppeared, wantedLeases } from './operator-leases.ts';
 import { OperatorMetrics } from './operator-metrics.ts';
@@ -210,6 +211,9 @@ export class Operator {
     await Promise.race([storesSynced(this.stores), aborted(signal)]);
     const self = this.#self;
     while (!signal.aborted) {
+      if (options.actsOnLvmClusters === true) {
+        await deleteOldWorkloads({ ...this.#leases, log }, signal);
+      }
       const names = await wantedLeases(this.#leases, signal);
       if (names === undefined) return;
       const election = new Election({

@@ -46,7 +46,8 @@ for (const part of ['operator', 'agent', 'snapshots'] as const) {
 test('what has a namespace, and is only ours, is allowed in ours only', () => {
   const lvms = ['lvmclusters', 'lvmclusters/status', 'lvmvolumegroups'];
   const reports = 'lvmvolumegroupnodestatuses';
-  const namespaced = ['leases', 'csistoragecapacities', 'daemonsets', 'secrets', ...lvms, reports];
+  const others = ['leases', 'csistoragecapacities', 'deployments', 'daemonsets', 'secrets'];
+  const namespaced = [...others, ...lvms, reports];
   for (const role of ['operator', 'agent'] as const) {
     const { own, cluster } = rulesOf(role, domain);
     assert.ok(own.every(({ resources }) => resources.every((one) => namespaced.includes(one))));

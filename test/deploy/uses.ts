@@ -5,6 +5,7 @@ import * as kinds from '../../src/kube/kinds.ts';
 import { leaseKind } from '../../src/kube/lease.ts';
 import * as lvmsKinds from '../../src/kube/lvms-kinds.ts';
 import * as webhookKinds from '../../src/kube/webhook-kinds.ts';
+import { daemonSetKind, deploymentKind } from '../../src/kube/workload-kinds.ts';
 import type { Part } from '../../tools/manifests-settings.ts';
 
 /**
@@ -33,7 +34,7 @@ const known: Readonly<Record<string, AnyKind>> = {
   logicalVolumeKind: kinds.logicalVolumeKind(domain),
   volumeGroupSnapshotClassKind: kinds.volumeGroupSnapshotClassKind('v1'),
   volumeGroupSnapshotContentKind: kinds.volumeGroupSnapshotContentKind('v1'),
-  ...{ leaseKind, ...lvmsKinds, ...webhookKinds },
+  ...{ leaseKind, ...lvmsKinds, ...webhookKinds, deploymentKind, daemonSetKind },
 };
 
 /** Types that stand for several kinds. */
@@ -59,6 +60,7 @@ const locals: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   'src/operator/lvm-clusters-kinds.ts': {
     kind: ['lvmClusterKind', 'lvmVolumeGroupKind', 'lvmNodeStatusKind'],
   },
+  'src/operator/old-workloads.ts': { kind: ['deploymentKind', 'daemonSetKind'] },
   'src/operator/kind-watch.ts': { customKind: ['customResourceDefinitionKind'] },
   'src/agent/logical-volumes.ts': { kind: ['logicalVolumeKind'] },
 };

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ourLease } from '../../src/core/cluster/leases.ts';
 import type { Cluster, Duty } from '../../src/operator/duty.ts';
-import { startOperator } from '../../src/operator/operator.ts';
+import { type OperatorOptions, startOperator } from '../../src/operator/operator.ts';
 import { FakeApi } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { MemoryTransport } from '../kube/memory-transport.ts';
@@ -21,6 +21,7 @@ export class Town {
     t: TestContext,
     host: string,
     duties: ((cluster: Cluster) => readonly Duty[]) | 'all' = () => [this.#duty(host)],
+    more: Partial<OperatorOptions> = {},
   ) {
     const door = () => {
       const made = new MemoryTransport(this.api);
@@ -28,7 +29,7 @@ export class Town {
       return made;
     };
     const operator = await startOperator(
-      { names, namespace, csiSocket: '', metricsAddress: '0', version: '1', host },
+      { names, namespace, csiSocket: '', metricsAddress: '0', version: '1', host, ...more },
       () => undefined,
       {
         ...{ transport: door(), leaseTransport: door(), clock: this.clock },

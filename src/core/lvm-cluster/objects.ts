@@ -3,6 +3,7 @@ import { classesOf } from '../../api/lvm-cluster/check.ts';
 import { volumeGroupOf } from '../../api/lvm-cluster/volume-group.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
 import type { LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type { KubeObject } from '../../api/objects/metadata.ts';
 import type { StorageClass } from '../../api/objects/storage.ts';
 
 /** The objects that follow from an LVMCluster, with the names and marks that LVMS gives them. */
@@ -34,6 +35,14 @@ export function ownerOf({ metadata }: LvmCluster) {
   const { name, uid } = metadata;
   // Without blockOwnerDeletion: OpenShift asks for another right where it stands.
   return { apiVersion, kind, name, uid, controller: true } as const;
+}
+
+/** Of what has a namespace. */
+export function isOfLvmCluster({ metadata }: KubeObject): boolean {
+  const [group] = apiVersion.split('/');
+  return (metadata.ownerReferences ?? []).some(
+    (owner) => owner.kind === kind && owner.apiVersion.split('/')[0] === group,
+  );
 }
 
 /** The oldest first, and of two that are of an age always the same one. */
