@@ -58,6 +58,17 @@ test('a claim gets a PersistentVolume, field for field as the stock provisioner 
   assert.deepEqual(at.told('ProvisioningSucceeded'), [done]);
 });
 
+test('a volume of a class of an LVMCluster says in a label where it is, as LVMS’ do', async (t) => {
+  const at = await ClaimScene.begin(t, (scene) => scene.storageClass('lvms-vg1', {}));
+  at.obedient();
+  const labelled = at.claim('data', { storageClassName: 'lvms-vg1' });
+  const other = at.claim('other', { storageClassName: 'fast' });
+  await at.settle();
+  const labelsOf = (claim: typeof other) => at.persistentVolume(claim)?.metadata.labels;
+  assert.deepEqual(labelsOf(labelled), { 'kubernetes.io/hostname': 'n1' });
+  assert.equal(labelsOf(other), undefined);
+});
+
 test('a raw volume has no file system, and a claim costs three writes', async (t) => {
   const at = await ClaimScene.begin(t);
   at.obedient();

@@ -3,6 +3,7 @@ import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
 import type { StorageClass } from '../../api/objects/storage.ts';
 import { showQuantity } from '../../api/quantity.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
+import { storageClassName } from '../lvm-cluster/objects.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 import type { ClassParameters } from './parameters.ts';
 import { type MadeVolume, volumeNameOf } from './provisioning.ts';
@@ -23,6 +24,9 @@ export type Publication = {
   readonly identity: string;
 };
 
+/** LVMS puts the node on the volumes of its classes, for whoever selects by labels. */
+const hostLabel = 'kubernetes.io/hostname';
+
 /** The PersistentVolume, field for field as the stock provisioner writes it. */
 export function persistentVolumeOf(publication: Publication) {
   const { claim, storageClass, made, names } = publication;
@@ -30,10 +34,12 @@ export function persistentVolumeOf(publication: Publication) {
   const { mountOptions = [] } = storageClass;
   const { topologyKey } = clusterNames(names);
   const expression = { key: topologyKey, operator: 'In', values: [made.node] };
+  const isOfLvmCluster = storageClass.metadata.name.startsWith(storageClassName(''));
   return {
     metadata: {
       name: volumeNameOf(claim),
       finalizers: [volumeGuard],
+      ...(isOfLvmCluster ? { labels: { [hostLabel]: made.node } } : {}),
       annotations: {
         [provisionedByAnnotation]: names.driver,
         'volume.kubernetes.io/provisioner-deletion-secret-name': '',
