@@ -17,6 +17,8 @@ import { driver, isForgotten, isServing, type Side } from './side.ts';
 
 /** Where LVMS and its LVMCluster are. */
 export const namespace = 'openshift-lvm-storage';
+const group = '/apis/lvm.topolvm.io/v1alpha1';
+export const lvmClusterPath = `${group}/namespaces/${namespace}/lvmclusters/lvms`;
 const roles = ['lvms-operator', 'vg-manager'] as const;
 const kubelet = '/var/lib/kubelet';
 const certificates = '/tmp/k8s-webhook-server/serving-certs';
@@ -25,16 +27,19 @@ export function buildLvms(tell: (line: string) => void): Promise<PeerProgram> {
   return placePeer('lvms', tell);
 }
 
+export type LvmsOptions = {
+  /** Its group is made of this disk of each node. */
+  readonly disk: string;
+  readonly moreClasses?: readonly object[];
+  /** What stands in /etc/topolvm is of the same groups. */
+  readonly keepsLvmd?: boolean;
+};
+
 /**
  * LVMS as processes of the nodes and not in pods, with the limits that its manifests give them. It
- * makes its volume group itself, of a disk of each node.
+ * makes its volume groups itself.
  */
-export function lvmsSide(
-  cluster: Cluster,
-  program: PeerProgram,
-  disk: string,
-  moreClasses: readonly object[] = [],
-): Side {
+export function lvmsSide(cluster: Cluster, program: PeerProgram, options: LvmsOptions): Side {
   const running: Running[] = [];
   const side: Side = {
     name: 'lvms',
@@ -48,14 +53,17 @@ export function lvmsSide(
       if (first === undefined) throw new Error('there is no node');
       for (const node of cluster.nodes) {
         for (const name of roles) await putKubeconfig(cluster, node, { namespace, name });
+        if (options.keepsLvmd !== true) await node.sh('rm -f /etc/topolvm/*');
         running.push(await startVgManager(node));
       }
       running.push(await startOperator(first, await operatorPod(cluster)));
-      await cluster.apply([await lvmCluster(first, disk, moreClasses)]);
+      // Somebody may have changed the one that is there.
+      const isThere = (await cluster.api.get(lvmClusterPath)) !== undefined;
+      if (!isThere) await cluster.apply([await lvmCluster(first, options)]);
       await isServing(cluster, side);
     },
     uninstall: async () => {
-      await stopAll(running);
+      await stopAll(running.splice(0));
       await isForgotten(cluster, side);
     },
   };
@@ -89,11 +97,7 @@ async function operatorPod(cluster: Cluster): Promise<string> {
   return name;
 }
 
-async function lvmCluster(
-  node: Guest,
-  disk: string,
-  moreClasses: readonly object[],
-): Promise<object> {
+async function lvmCluster(node: Guest, { disk, moreClasses = [] }: LvmsOptions): Promise<object> {
   const paths = [await node.devicePath(disk)];
   return {
     ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster' },
@@ -110,20 +114,21 @@ async function lvmCluster(
 }
 
 /**
- * The places that its pod would have, and the variables that it is given there. It ends itself when
- * its lvmd.yaml changes, and a kubelet would start it again.
+ * The places that its pod would have, and the variables that it is given there: nobody else sees
+ * them, but what it mounts for pods is seen by all. It ends itself when its lvmd.yaml changes, and
+ * a kubelet would start it again.
  */
 function words(mounts: string, role: string, flags: readonly string[]): readonly string[] {
-  const script = `set -e; ${mounts}
+  const script = `set -e; mount --make-private /; mount --make-private /run; ${mounts}
     trap 'kill $child; wait $child; exit 0' TERM
     while :; do "$@" & child=$!; wait $child || true; sleep 1; done`;
-  return ['unshare', '--mount', 'sh', '-c', script, 'lvms', ...peerWords('lvms', [role, ...flags])];
+  const apart = ['unshare', '--mount', '--propagation=unchanged', 'sh', '-c', script, 'lvms'];
+  return [...apart, ...peerWords('lvms', [role, ...flags])];
 }
 
 async function startVgManager(node: Guest): Promise<Running> {
   const plugin = `${kubelet}/plugins/${driver}/node`;
-  await node.sh(`
-    rm -f /etc/topolvm/* && mkdir -p /etc/topolvm /registration /run/topolvm ${plugin}`);
+  await node.sh(`mkdir -p /etc/topolvm /registration /run/topolvm ${plugin}`);
   const mounts = `mount --bind ${kubelet}/plugins_registry /registration
     mount --bind ${plugin} /run/topolvm`;
   const env = {

@@ -87,7 +87,7 @@ async function run(options: Options): Promise<readonly SideFigures[]> {
     const ours = quarrySide(cluster, manifests);
     const sides = [
       ...[ours, topolvmSide(cluster)],
-      ...(lvms === undefined ? [] : [lvmsSide(cluster, lvms, 'c')]),
+      ...(lvms === undefined ? [] : [lvmsSide(cluster, lvms, { disk: 'c' })]),
     ];
     for (const side of sides) {
       if (!asked.includes(side.name)) continue;

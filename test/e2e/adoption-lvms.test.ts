@@ -1,95 +1,135 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { buildLvms, lvmsSide, namespace } from '../../bench/kube/lvms.ts';
+import { buildLvms, lvmClusterPath, lvmsSide, namespace } from '../../bench/kube/lvms.ts';
 import type { Side } from '../../bench/kube/side.ts';
 import { GiB } from '../../lab/index.ts';
+import { installKinds } from '../../lab/snapshots/index.ts';
 import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
-import { registrationName } from '../../src/core/cluster/installed.ts';
 import { collectionOf } from './api.ts';
 import type { Claim } from './audit/look.ts';
+import { Guide } from './guide.ts';
+import type { Layout } from './layout.ts';
+import { leaveOldThings, oldThings } from './lvms-old-things.ts';
+import { picture } from './lvms-picture.ts';
+import { snapshotParts } from './snapshots.ts';
 import { E2eStage } from './stage.ts';
 
 const disks = ['a', 'b', 'c'].map((name) => ({ name, sizeBytes: 2n * GiB }));
-const path = `/apis/lvm.topolvm.io/v1alpha1/namespaces/${namespace}/lvmclusters/lvms`;
+const layout: Layout = {
+  thick: { group: 'thick' },
+  thin: { group: 'thin', pool: { name: 'pool', ratio: 5n } },
+  more: { group: 'more' },
+};
+const theirs = ['thick', 'thin'] as const;
+const ours = ['new-thick', 'new-thin', 'new-more'] as const;
 
-/** LVMS' own programs, before us and after us. */
+/** LVMS' own programs, before us and after us, while a pod writes to both of its volumes. */
 describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
   let stage: E2eStage;
-  let install: () => Promise<void>;
+  let guide: Guide;
   let side: Side;
 
   before(async () => {
     const program = await buildLvms((line) => process.stderr.write(`lab: ${line}\n`));
-    ({ stage, install } = await E2eStage.openFor(disks, { namespace }));
-    const ours = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });
-    await stage.cluster.apply([ours]); // LVMS' own has fewer fields
-    side = lvmsSide(stage.cluster, program, 'a', [await thinClass(stage)]);
+    stage = await E2eStage.openFor(disks);
+    stage.layout = layout;
+    const { cluster, release } = stage;
+    guide = await Guide.open('docs/guides/upgrade-from-lvms.md', cluster.kubectlCommand, release);
+    await installKinds(cluster, (await snapshotParts()).definitions);
+    const superset = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });
+    await cluster.apply([superset]); // LVMS' own has fewer fields
+    const moreClasses = [await thinClass(stage)];
+    side = lvmsSide(cluster, program, { disk: 'a', moreClasses, keepsLvmd: true });
     await side.install();
     await hasGroups(stage);
-    await stage.claim('thick', { className: 'lvms-thick', size: '400Mi' });
-    await stage.claim('thin', { className: 'lvms-thin', size: '400Mi' });
-    await stage.pod('theirs', ['thick', 'thin']);
-    await stage.exec('theirs', 'echo one > /data/thick/word; echo two > /data/thin/word; sync');
+    for (const name of theirs) {
+      await stage.claim(name, { className: `lvms-${name}`, size: '400Mi' });
+    }
+    await stage.pod('theirs', theirs, firstOf(stage).name);
+    for (const name of theirs) await stage.exec('theirs', writerTo(name));
+    await stage.audit();
   });
 
   after(async () => {
+    await guide?.close();
     await stage?.close();
   });
 
   test('is taken over, and nothing moves', async () => {
-    const seen = await picture(stage);
-    const { uid } = (await clusterOf(stage)).metadata;
+    const seen = await picture(stage.cluster, 'theirs');
+    await guide.paste('Before');
     await side.uninstall();
-    await withoutTheirs(stage);
-    await install();
-    await stage.hasDriver();
-    await stage.until('it is ours', async () => {
-      const { status } = await clusterOf(stage);
-      return status?.state === 'Ready' && status.drivers !== undefined;
-    });
-    assert.deepEqual(await picture(stage), seen);
-    assert.equal((await clusterOf(stage)).metadata.uid, uid);
-    assert.equal(await words(stage, 'theirs'), 'one\ntwo\n');
+    await withoutTheirRights(stage);
+    await leaveOldThings(stage.cluster, 'thin');
+    await guide.paste('Stop LVMS');
+    await guide.paste('Install');
+    await guide.paste('What to look at');
+    await isOurs(stage);
+    assert.deepEqual(await oldThings(stage.cluster), []);
+    await writesOn(stage);
+    assert.deepEqual(await picture(stage.cluster, 'theirs'), seen);
+    await stage.audit();
   });
 
-  test('its volumes grow, and stand beside ours', async () => {
-    for (const name of ['thick', 'thin']) await grow(stage, name, '500Mi');
-    await stage.claim('new-thick', { className: 'lvms-thick', size: '100Mi' });
-    await stage.claim('new-thin', { className: 'lvms-thin', size: '400Mi' });
-    await stage.pod('ours', ['new-thick', 'new-thin']);
+  test('its volumes grow, and stand beside ours, in a class of ours too', async () => {
+    for (const name of theirs) await grow(stage, name, '500Mi');
+    const device = await firstOf(stage).devicePath('c');
+    const more = { name: 'more', fstype: 'ext4', deviceSelector: { paths: [device] } };
+    const operations = [{ op: 'add', path: '/spec/storage/deviceClasses/-', value: more }];
+    const patch = ['--type=json', `--patch=${JSON.stringify(operations)}`];
+    const target = ['lvmcluster', 'lvms', `--namespace=${namespace}`];
+    await stage.cluster.kubectl(['patch', ...target, ...patch]);
+    await isOurs(stage, theirs.length + 1);
+    for (const name of ['thick', 'thin', 'more']) {
+      await stage.claim(`new-${name}`, { className: `lvms-${name}`, size: '400Mi' });
+    }
+    await stage.pod('ours', ours, firstOf(stage).name);
     await stage.exec('ours', 'echo ours > /data/new-thin/word && sync');
+    await writesOn(stage);
+    await stage.audit();
   });
 
-  test('is handed back, and LVMS serves its volumes and ours', async () => {
-    await withoutOurs(stage);
+  test('is handed back, and nothing moves', async () => {
+    const seen = await picture(stage.cluster, 'theirs');
+    await guide.paste('Back to LVMS');
     await side.install();
     await hasGroups(stage);
+    await writesOn(stage);
+    assert.deepEqual(await picture(stage.cluster, 'theirs'), seen);
+    await stage.audit();
+  });
+
+  test('LVMS serves its volumes and ours', async () => {
     await stage.remove('pod', 'theirs', 'ours');
-    await stage.pod('again', ['thick', 'thin', 'new-thick', 'new-thin']);
-    assert.equal(await words(stage, 'again'), 'one\ntwo\n');
+    await stage.pod('again', [...theirs, ...ours]);
+    for (const name of theirs) await stage.exec('again', `awk '${gap}' /data/${name}/log`);
     assert.equal(await stage.exec('again', 'cat /data/new-thin/word'), 'ours\n');
     await grow(stage, 'new-thin', '600Mi');
+    await stage.audit();
     await stage.remove('pod', 'again');
-    await stage.remove('pvc', 'thick', 'thin', 'new-thick', 'new-thin');
+    await stage.remove('pvc', ...theirs, ...ours);
     await stage.until('nothing is left', async () => (await stage.lvs()).length === 0);
+    await stage.audit();
     await side.uninstall();
   });
 });
 
+function firstOf({ cluster }: E2eStage) {
+  return cluster.nodes[0] ?? assert.fail();
+}
+
 /** The other one is thick. */
-async function thinClass({ cluster }: E2eStage): Promise<object> {
-  const [first] = cluster.nodes;
-  assert.ok(first !== undefined);
+async function thinClass(stage: E2eStage): Promise<object> {
   return {
     ...{ name: 'thin', fstype: 'xfs' },
-    deviceSelector: { paths: [await first.devicePath('b')] },
+    deviceSelector: { paths: [await firstOf(stage).devicePath('b')] },
     thinPoolConfig: { name: 'pool', sizePercent: 80, overprovisionRatio: 5 },
   };
 }
 
 async function clusterOf({ cluster }: E2eStage): Promise<LvmCluster> {
-  const found = await cluster.api.get<LvmCluster>(path);
+  const found = await cluster.api.get<LvmCluster>(lvmClusterPath);
   assert.ok(found !== undefined);
   return found;
 }
@@ -102,20 +142,35 @@ async function hasGroups(stage: E2eStage): Promise<void> {
   });
 }
 
-/** Its programs go; the LVMCluster and all that it made stays. */
-async function withoutTheirs({ cluster }: E2eStage): Promise<void> {
-  const inNamespace = `--namespace=${namespace}`;
-  await cluster.kubectl(['delete', 'deployment', 'lvms-operator', inNamespace]);
-  await cluster.kubectl(['delete', 'daemonset', 'vg-manager', inNamespace, '--ignore-not-found']);
+/** LVMS does not tell of drivers. */
+async function isOurs(stage: E2eStage, classes: number = theirs.length): Promise<void> {
+  await stage.until('it is ours', async () => {
+    const { state, drivers, deviceClassStatuses = [] } = (await clusterOf(stage)).status ?? {};
+    const isTold = drivers !== undefined && deviceClassStatuses.length === classes;
+    return state === 'Ready' && isTold;
+  });
+}
+
+/** Its accounts have the names of ours, and ours must do with their own rights. */
+async function withoutTheirRights({ cluster }: E2eStage): Promise<void> {
   await cluster.kubectl(['delete', 'clusterrolebinding', namespace]);
 }
 
-async function withoutOurs({ cluster }: E2eStage): Promise<void> {
-  const inNamespace = `--namespace=${namespace}`;
-  const words = ['deployment/lvms-operator', 'daemonset/vg-manager', inNamespace];
-  await cluster.kubectl(['delete', ...words, '--wait']);
-  for (const kind of ['validating', 'mutating']) {
-    await cluster.kubectl(['delete', `${kind}webhookconfiguration`, registrationName]);
+function writerTo(name: string): string {
+  const step = `echo $line >> /data/${name}/log && sync; sleep 0.2`;
+  return `(line=0; while line=$((line + 1)); do ${step}; done) > /dev/null 2>&1 &`;
+}
+
+const gap = 'NR != $1 { print "line " NR " is missing"; exit 1 } END { exit NR < 10 }';
+
+/** Every line is there, and more of them come. */
+async function writesOn(stage: E2eStage): Promise<void> {
+  for (const name of theirs) {
+    const log = `/data/${name}/log`;
+    const count = async () => Number(await stage.exec('theirs', `wc -l < ${log}`));
+    await stage.exec('theirs', `awk '${gap}' ${log}`);
+    const before = await count();
+    await stage.until(`the pod writes to ${name}`, async () => (await count()) > before + 2);
   }
 }
 
@@ -128,23 +183,4 @@ async function grow(stage: E2eStage, name: string, size: string): Promise<void> 
     const found = await stage.cluster.api.get<Claim>(claim);
     return found?.status.capacity?.storage === size;
   });
-}
-
-function words(stage: E2eStage, pod: string): Promise<string> {
-  return stage.exec(pod, 'cat /data/thick/word /data/thin/word');
-}
-
-/** What must not change while one goes and the other comes. */
-async function picture({ cluster }: E2eStage): Promise<object> {
-  const names = ['get', 'pod', 'theirs', '--output=jsonpath={.status.containerStatuses}'];
-  const nodes = await Promise.all(
-    cluster.nodes.map(async (node) => ({
-      mounts: await node.sh("grep 'kubernetes.io~csi' /proc/self/mountinfo || true"),
-      groups: await node.sh('lvm vgs --noheadings --options vg_name,vg_uuid,vg_tags,pv_count'),
-      volumes: await node.sh(
-        'lvm lvs --all --noheadings --options vg_name,lv_name,lv_uuid,lv_size',
-      ),
-    })),
-  );
-  return { nodes, container: await cluster.kubectl(names) };
 }

@@ -17,6 +17,7 @@ export type Installation = {
   /** An archive for `ctr images import`. */
   readonly archive: string;
   readonly manifests: ReturnType<typeof manifestsOf>;
+  readonly release: Release;
 };
 
 /** The image and the manifests as `make image` makes them. The archive is the caller's to remove. */
@@ -29,7 +30,8 @@ export async function buildInstallation(chosen: Partial<Settings> = {}): Promise
   const archive = join(directory, 'quarry.tar');
   await link(join(kept, 'quarry.tar'), archive);
   const release = JSON.parse(await readFile(join(kept, 'release.json'), 'utf8')) as Release;
-  return { archive, manifests: manifestsOf({ ...defaultSettings(release), ...chosen }) };
+  const settings = { ...defaultSettings(release), ...chosen };
+  return { archive, manifests: manifestsOf(settings), release };
 }
 
 /** Of all that an image is made from. Packing it takes minutes of a busy machine. */

@@ -9,7 +9,7 @@ import {
 } from '../../lab/cluster/index.ts';
 import { type Look, waitUntil } from '../../lab/cluster/wait.ts';
 import type { DiskSpec } from '../../lab/index.ts';
-import type { Settings } from '../../tools/manifests-settings.ts';
+import type { Release } from '../../tools/manifests-settings.ts';
 import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
@@ -30,12 +30,15 @@ const classNames = ['thin', 'thick', 'small'] as const;
 /** A real Kubernetes with two nodes, and Quarry on it as its own manifests install it. */
 export class E2eStage {
   readonly cluster: Cluster;
+  /** Whose image the nodes have. */
+  readonly release: Release;
   readonly timings: string[] = [];
   /** What the auditor takes the classes for. */
   layout: Layout = layoutByHand;
 
-  private constructor(cluster: Cluster) {
+  private constructor(cluster: Cluster, release: Release) {
     this.cluster = cluster;
+    this.release = release;
   }
 
   /** Nodes whose groups and lvmd.yaml an administrator has made. */
@@ -58,27 +61,19 @@ export class E2eStage {
     });
   }
 
-  /** Nodes with somebody else's programs first: it is installed when the caller says so. */
-  static async openFor(
-    nodeDisks: readonly DiskSpec[],
-    chosen: Partial<Settings>,
-  ): Promise<{ readonly stage: E2eStage; readonly install: () => Promise<void> }> {
-    let install = async () => {};
-    const later = async (_stage: E2eStage, work: () => Promise<void>) => {
-      install = work;
-    };
-    return { stage: await E2eStage.#installed(nodeDisks, later, chosen), install };
+  /** Nodes with somebody else's programs first: they have the image, and nothing is installed. */
+  static async openFor(nodeDisks: readonly DiskSpec[]): Promise<E2eStage> {
+    return E2eStage.#installed(nodeDisks, async () => {});
   }
 
   static async #installed(
     nodeDisks: readonly DiskSpec[],
     begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
-    chosen: Partial<Settings> = {},
   ): Promise<E2eStage> {
-    const { archive, manifests } = await buildInstallation(chosen);
+    const { archive, manifests, release } = await buildInstallation();
     const nodes = ['n1', 'n2'].map((name) => ({ name, disks: nodeDisks }));
     const cluster = await startCluster({ nodes, images: [archive] });
-    const stage = new E2eStage(cluster);
+    const stage = new E2eStage(cluster, release);
     try {
       await begin(stage, async () => {
         const { crds, lvmsCrds, namespace, driver, operator, agent, policy, webhook } = manifests;

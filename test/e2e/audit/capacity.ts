@@ -22,7 +22,8 @@ export function capacityFindings(
       const [told] = objects;
       if (told === undefined || objects.length > 1) return [`${what}: ${objects.length} objects`];
       const real = largestOf(storageClass, node, layout);
-      const largest = bytesOf(told.maximumVolumeSize ?? '0');
+      // Who tells of no largest volume promises all that there is.
+      const largest = bytesOf(told.maximumVolumeSize ?? told.capacity ?? '0');
       const isTrue = abs(real - largest) <= node.extentBytes;
       return isTrue ? [] : [`${what} is told as ${largest}, and LVM has ${real}`];
     }),
