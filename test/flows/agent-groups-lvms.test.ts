@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { LvmVolumeGroupSpec } from '../../src/api/objects/lvm-volume-group.ts';
 import { groupFinalizer, wipedAnnotation } from '../../src/core/lvm-cluster/marks.ts';
-import { collections } from '../kube/fake-api-rules.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 const gib = 1024n ** 3n;
-const namespace = 'quarry-system';
 
 /** As LVMS writes it. */
 const lvmd = `device-classes:
@@ -43,10 +41,7 @@ function afterLvms(tags: readonly string[]): GroupScene {
   scene.lvmd = lvmd;
   scene.group('vg1', spec, { finalizers: [groupFinalizer('n1')] });
   const told = { name: 'vg1', status: 'Ready', devices: ['/dev/sdb'] };
-  scene.put(collections.lvmNodeStatuses, {
-    metadata: { name: 'n1', namespace, finalizers: ['delete-protection.lvm.openshift.io'] },
-    spec: { nodeStatus: [{ ...told, deviceDiscoveryPolicy: 'Preconfigured' }] },
-  });
+  scene.report({ nodeStatus: [{ ...told, deviceDiscoveryPolicy: 'Preconfigured' }] });
   return scene;
 }
 
