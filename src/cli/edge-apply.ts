@@ -30,7 +30,8 @@ export async function applyEdge(doors: EdgeDoors, options: EdgeOptions): Promise
   const { text, spec } = desired;
   const { namespace } = options;
   print(sourceText(desired, options));
-  const wish = { namespace, text, checksum: checksumOf(text), socketName: spec.socketName };
+  const { socketName } = spec;
+  const wish = { namespace, text, checksum: checksumOf(text), socketName, digest: checksumOf };
   return carriedOut({ doors, client, wish });
 }
 
@@ -95,7 +96,7 @@ function deedText({ kind }: EdgeDeed, { namespace, checksum }: EdgeWish): string
     case 'create-daemon-set':
       return `DaemonSet ${namespace}/${edgeNames.agent} is made.`;
     case 'update-daemon-set':
-      return `DaemonSet ${namespace}/${edgeNames.agent} is changed: its pod starts anew.`;
+      return `DaemonSet ${namespace}/${edgeNames.agent} is changed: a pod that is another now starts anew.`;
   }
 }
 

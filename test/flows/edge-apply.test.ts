@@ -62,7 +62,7 @@ test('a second run writes nothing at all, whatever the server filled in', async 
     ),
   }));
   const spec = { ...template.spec, containers, dnsPolicy: 'ClusterFirst' };
-  const metadata = { ...set.metadata, annotations: { theirs: 'x' } };
+  const metadata = { ...set.metadata, annotations: { ...set.metadata.annotations, theirs: 'x' } };
   const filled = { ...set.spec, revisionHistoryLimit: 10, template: { ...template, spec } };
   scene.put(collections.daemonSets, { ...set, metadata, spec: filled });
   const [before, { length }] = [scene.template, scene.writes];
@@ -102,6 +102,20 @@ test('another version of the manifests changes the DaemonSet, and the text stays
   assert.equal((await scene.apply()).code, 0);
   assert.match(scene.template, /quarry:0\.2\.0@/);
   assert.deepEqual(scene.writes.slice(2), ['update daemonsets']);
+});
+
+test('what another version of the manifests leaves out goes from the DaemonSet', async () => {
+  const scene = await EdgeScene.begin();
+  scene.files.set(file, own);
+  await scene.apply();
+  const [found] = scene.api.all(collections.podTemplates);
+  assert.ok(found !== undefined);
+  const text = JSON.stringify(found).replace('"terminationGracePeriodSeconds":150,', '');
+  assert.match(scene.template, /terminationGracePeriodSeconds/);
+  scene.put(collections.podTemplates, JSON.parse(text) as object);
+  assert.equal((await scene.apply()).code, 0);
+  assert.doesNotMatch(scene.template, /terminationGracePeriodSeconds/);
+  assert.match((await scene.apply()).text, /Nothing has changed/);
 });
 
 test('killed after any write, the next run comes to the same end', async () => {

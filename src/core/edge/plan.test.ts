@@ -11,13 +11,14 @@ const labels = {
 };
 const pod = { metadata: { labels }, spec: { containers: [{ name: 'a', args: ['all'] }] } };
 const template: PodTemplate = { metadata, template: pod };
-const wish = { namespace: 'ns', text: 'x', checksum: '01', socketName: '/s' };
+const digest = (text: string) => `${text.length}`;
+const wish = { namespace: 'ns', text: 'x', checksum: '01', socketName: '/s', digest };
 const configMap = { metadata: { ...metadata, name: 'lvmd' }, data: { 'lvmd.yaml': 'x' } };
-const daemonSet: DaemonSet = { metadata, spec: renderDaemonSet(wish, pod).spec };
-const well: EdgeSight = {
-  ...{ configMap, template },
-  daemonSet: { ...daemonSet, metadata: { ...metadata, labels } },
+const rendered = renderDaemonSet(wish, pod);
+const daemonSet: DaemonSet = {
+  ...{ metadata: { ...metadata, ...rendered.metadata }, spec: rendered.spec },
 };
+const well: EdgeSight = { configMap, template, daemonSet };
 
 function next(changes: Partial<EdgeSight>): string {
   const decision = planEdge(wish, { ...well, ...changes });
@@ -33,6 +34,19 @@ test('the text comes first, and then who reads it', () => {
   assert.equal(next({ daemonSet: { metadata, spec: other.spec } }), 'update-daemon-set');
   const moved = renderDaemonSet({ ...wish, socketName: '/t' }, pod);
   assert.equal(next({ daemonSet: { metadata, spec: moved.spec } }), 'update-daemon-set');
+});
+
+test('what the manifests leave out now goes, though it looks as if it was filled in', () => {
+  const { serviceAccountName: _, ...less } = { ...pod.spec, serviceAccountName: 'old' };
+  const more = { ...pod, spec: { ...pod.spec, serviceAccountName: 'old' } };
+  const before = renderDaemonSet(wish, more);
+  const found = { ...daemonSet, metadata: { ...metadata, ...before.metadata }, spec: before.spec };
+  const decision = planEdge(wish, { ...well, daemonSet: found });
+  assert.ok(decision.kind === 'do' && decision.deed.kind === 'update-daemon-set');
+  assert.deepEqual(decision.deed.object.spec.template.spec, less);
+  const { metadata: now, spec } = decision.deed.object;
+  const next = { metadata: { ...metadata, ...now }, spec } as DaemonSet;
+  assert.equal(planEdge(wish, { ...well, daemonSet: next }).kind, 'rest');
 });
 
 test('nothing is begun before all can be done', () => {
@@ -55,7 +69,7 @@ test('an update is of the object that was seen, and keeps what others noted on i
   const { resourceVersion, labels: now, annotations } = decision.deed.object.metadata;
   assert.equal(resourceVersion, '7');
   assert.deepEqual(now, { theirs: '1', ...labels });
-  assert.deepEqual(annotations, { also: '2' });
+  assert.deepEqual(annotations, { also: '2', ...rendered.metadata.annotations });
 });
 
 const contained: readonly (readonly [string, unknown, unknown, boolean])[] = [

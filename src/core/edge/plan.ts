@@ -21,6 +21,9 @@ export const edgeNames = {
 export const checksumAnnotation = 'quarry.io/lvmd-sha256';
 export const socketAnnotation = 'quarry.io/lvmd-socket';
 
+/** On the DaemonSet: what it was rendered as. What is left out later must go from it, too. */
+export const renderedAnnotation = 'quarry.io/rendered-sha256';
+
 export type EdgeSight = {
   readonly configMap: ConfigMap | undefined;
   readonly daemonSet: DaemonSet | undefined;
@@ -33,6 +36,8 @@ export type EdgeWish = {
   /** SHA-256 of the text. */
   readonly checksum: string;
   readonly socketName: string;
+  /** SHA-256 of any text. */
+  readonly digest: (text: string) => string;
 };
 
 export type DaemonSetDraft = {
@@ -40,7 +45,7 @@ export type DaemonSetDraft = {
     readonly name: string;
     readonly namespace: string;
     readonly labels: Labels;
-    readonly annotations?: Labels;
+    readonly annotations: Labels;
     readonly resourceVersion?: string;
   };
   readonly spec: DaemonSet['spec'];
@@ -97,18 +102,17 @@ function foreignText(where: string, selector: Labels): string {
 }
 
 export function renderDaemonSet(wish: EdgeWish, template: PodTemplateSpec): DaemonSetDraft {
-  const { namespace, checksum, socketName } = wish;
+  const { namespace, checksum, socketName, digest } = wish;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
   const marks = { [checksumAnnotation]: checksum, [socketAnnotation]: socketName };
-  return {
-    metadata: { name: edgeNames.agent, namespace, labels },
-    spec: {
-      selector: { matchLabels: selectorIn(labels) },
-      // Never two on one node at a time: kubelet knows one socket.
-      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
-      template: { ...template, metadata: { labels, annotations: { ...annotations, ...marks } } },
-    },
+  const spec = {
+    selector: { matchLabels: selectorIn(labels) },
+    // Never two on one node at a time: kubelet knows one socket.
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    template: { ...template, metadata: { labels, annotations: { ...annotations, ...marks } } },
   };
+  const rendered = { [renderedAnnotation]: digest(JSON.stringify(spec)) };
+  return { metadata: { name: edgeNames.agent, namespace, labels, annotations: rendered }, spec };
 }
 
 /** As in the manifests: a selector can never change, so it has these two labels only. */
@@ -120,12 +124,16 @@ function selectorIn(labels: Labels): Labels {
 /** What others noted on the object stays. */
 function mergedMetadata({ metadata: own }: DaemonSetDraft, { metadata: found }: DaemonSet) {
   const { resourceVersion, labels = {}, annotations = {} } = found;
-  return { ...own, resourceVersion, labels: { ...labels, ...own.labels }, annotations };
+  return {
+    ...{ ...own, resourceVersion, labels: { ...labels, ...own.labels } },
+    annotations: { ...annotations, ...own.annotations },
+  };
 }
 
 /**
  * Does an object say all that is wanted? The API server fills in fields that were left out, and
- * leaves out what is empty. It never adds to a list.
+ * leaves out what is empty. It never adds to a list. A field that is not wanted any more looks like
+ * one that was filled in: that is what `renderedAnnotation` is for.
  */
 export function isContained(wanted: unknown, found: unknown): boolean {
   if (isEmpty(wanted)) return isEmpty(found) || typeof wanted !== 'string';
