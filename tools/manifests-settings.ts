@@ -86,6 +86,4 @@ export const defaultResources = {
 } as const;
 
 /** The file of each node: what the nodes of a cluster have for disks differs. */
-export const lvmdOnHost = {
-  hostPath: { path: '/etc/topolvm', type: 'DirectoryOrCreate' },
-} as const;
+export { lvmdOnHost } from '../src/core/edge/plan.ts';

@@ -1,8 +1,13 @@
-import { showFinding } from '../api/lvmd-file/findings.ts';
 import { OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import type { DesiredEdge } from '../core/edge/desired.ts';
-import { type EdgeDeed, type EdgeWish, edgeNames, planEdge } from '../core/edge/plan.ts';
+import {
+  type EdgeDeed,
+  type EdgeText,
+  type EdgeWish,
+  edgeNames,
+  planEdge,
+} from '../core/edge/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { daemonSetKind, lvmdConfigMapKind } from '../kube/edge-kinds.ts';
 import { exitCodes } from './context.ts';
@@ -19,20 +24,24 @@ export async function applyEdge(doors: EdgeDoors, options: EdgeOptions): Promise
   const { print, warn } = doors;
   const client = await doors.connect();
   const { desired, daemonSet } = await lookAtEdge(doors, client, options);
-  if (desired.kind === 'refused') throw refusal(desired, options);
+  if (desired.kind === 'refused') throw refusal(desired);
   if (desired.kind === 'nothing') {
     print(`${desired.why}.`);
     const isThere = daemonSet !== undefined;
     print(isThere ? 'What was deployed before stays as it is.' : 'Nothing is deployed.');
     return exitCodes.done;
   }
-  for (const warning of desired.warnings) warn(`quarry: ${warning}`);
-  const { text, spec } = desired;
   const { namespace } = options;
+  if (desired.kind === 'cluster') {
+    print(`LVMCluster ${desired.name} has device classes: agents write lvmd.yaml of this host.`);
+    const wish = { namespace, lvmd: undefined, digest: checksumOf };
+    return carriedOut({ doors, client, wish });
+  }
+  for (const warning of desired.warnings) warn(`quarry: ${warning}`);
   print(sourceText(desired, options));
-  const { socketName } = spec;
-  const wish = { namespace, text, checksum: checksumOf(text), socketName, digest: checksumOf };
-  return carriedOut({ doors, client, wish });
+  const { text, spec } = desired;
+  const lvmd = { text, checksum: checksumOf(text), socketName: spec.socketName };
+  return carriedOut({ doors, client, wish: { namespace, lvmd, digest: checksumOf } });
 }
 
 type Work = {
@@ -48,7 +57,7 @@ async function carriedOut({ doors, client, wish }: Work): Promise<number> {
     const decision = planEdge(wish, await sightOf(client, wish));
     switch (decision.kind) {
       case 'rest':
-        if (pass === 0) print(`Nothing has changed (sha256 ${wish.checksum}).`);
+        if (pass === 0) print(`Nothing has changed${ofText(wish.lvmd)}.`);
         return exitCodes.done;
       case 'do':
         await carryOut(decision.deed, client, wish);
@@ -70,12 +79,12 @@ async function carryOut(deed: EdgeDeed, client: KubeClient, { namespace }: EdgeW
   const name = edgeNames.configMap;
   switch (deed.kind) {
     case 'create-config-map': {
-      const data = { [edgeNames.key]: deed.text };
+      const data = { [edgeNames.key]: deed.lvmd.text };
       await client.create(lvmdConfigMapKind, { metadata: { name, namespace }, data });
       return;
     }
     case 'change-config-map': {
-      const body = { data: { [edgeNames.key]: deed.text } };
+      const body = { data: { [edgeNames.key]: deed.lvmd.text } };
       await client.patch(lvmdConfigMapKind, { name, namespace }, { type: 'merge', body });
       return;
     }
@@ -88,11 +97,15 @@ async function carryOut(deed: EdgeDeed, client: KubeClient, { namespace }: EdgeW
   }
 }
 
-function deedText({ kind }: EdgeDeed, { namespace, checksum }: EdgeWish): string {
-  switch (kind) {
+function ofText(lvmd: EdgeText | undefined): string {
+  return lvmd === undefined ? '' : ` (sha256 ${lvmd.checksum})`;
+}
+
+function deedText(deed: EdgeDeed, { namespace }: EdgeWish): string {
+  switch (deed.kind) {
     case 'create-config-map':
     case 'change-config-map':
-      return `ConfigMap ${namespace}/${edgeNames.configMap} has the text (sha256 ${checksum}).`;
+      return `ConfigMap ${namespace}/${edgeNames.configMap} has the text${ofText(deed.lvmd)}.`;
     case 'create-daemon-set':
       return `DaemonSet ${namespace}/${edgeNames.agent} is made.`;
     case 'update-daemon-set':
@@ -109,11 +122,8 @@ function sourceText({ source, spec }: Told, { file, defaultGroup }: EdgeOptions)
   return `${file} gives ${showList(spec.deviceClasses.map(({ name }) => name))}.`;
 }
 
-function refusal(
-  { problems }: Extract<DesiredEdge, { kind: 'refused' }>,
-  { file }: EdgeOptions,
-): OperationError {
-  const lines = problems.map((problem) => `  ${showFinding(problem)}`).join('\n');
-  const message = `${file} cannot be used, and nothing was changed:\n${lines}`;
+function refusal({ what, problems }: Extract<DesiredEdge, { kind: 'refused' }>): OperationError {
+  const lines = problems.map((problem) => `  ${problem}`).join('\n');
+  const message = `${what} cannot be used, and nothing was changed:\n${lines}`;
   return new OperationError('InvalidConfiguration', message);
 }

@@ -2,15 +2,19 @@ import { OperationError } from '../base/failures.ts';
 import { ourLease } from '../core/cluster/leases.ts';
 import { edgeNames } from '../core/edge/plan.ts';
 import { edgeComplaints } from '../core/edge/status.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { deploymentKind, podKind } from '../kube/edge-kinds.ts';
 import { KubeError } from '../kube/errors.ts';
-import type { Kind, KubeObject } from '../kube/kind.ts';
 import { csiNodeKind, nodeKind } from '../kube/kinds.ts';
 import { type Lease, leaseKind } from '../kube/lease.ts';
-import { lvmClusterKind } from '../kube/lvms-kinds.ts';
 import { exitCodes } from './context.ts';
-import { checksumOf, type EdgeDoors, type EdgeOptions, lookAtEdge } from './edge-sight.ts';
+import {
+  checksumOf,
+  type EdgeDoors,
+  type EdgeOptions,
+  listed,
+  lookAtEdge,
+  type Scope,
+} from './edge-sight.ts';
 
 const lookAgainMs = 2_000;
 
@@ -77,7 +81,6 @@ async function look({ doors, options, leader, signal }: Looking): Promise<readon
     pods: await listed(client, podKind, { ...inNamespace, ...selectorOf(daemonSet) }, signal),
     operator: await client.find(deploymentKind, { namespace, name }, { signal }),
     leads: leader.saw(await client.find(leaseKind, { namespace, name: ourLease }, { signal })),
-    clusters: await listed(client, lvmClusterKind, inNamespace, signal),
   });
 }
 
@@ -94,23 +97,6 @@ class LeaderWatch {
     this.#leads = isHeld && (this.#leads || isRenewed);
     this.#version = version;
     return this.#leads;
-  }
-}
-
-type Scope = { readonly namespace?: string; readonly labelSelector?: string };
-
-/** Of a kind that is not installed there is none. */
-async function listed<T extends KubeObject>(
-  client: KubeClient,
-  kind: Kind<T>,
-  scope: Scope,
-  signal: AbortSignal,
-): Promise<readonly T[]> {
-  try {
-    return (await client.list(kind, scope, { kind: 'newest' }, { signal })).items;
-  } catch (error) {
-    if (error instanceof KubeError && error.code === 'KindMissing') return [];
-    throw error;
   }
 }
 

@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto';
+import { groups } from '../api/crds/logical-volume.ts';
 import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
+import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import { type DesiredEdge, desiredEdge } from '../core/edge/desired.ts';
-import { type EdgeSight, edgeNames } from '../core/edge/plan.ts';
+import { checksumAnnotation, type EdgeSight, edgeNames } from '../core/edge/plan.ts';
 import { observeHost } from '../engine/look.ts';
 import type { Host } from '../engine/ports.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { daemonSetKind, lvmdConfigMapKind, podTemplateKind } from '../kube/edge-kinds.ts';
+import { KubeError } from '../kube/errors.ts';
+import type { Kind, KubeObject } from '../kube/kind.ts';
+import { logicalVolumeKind } from '../kube/kinds.ts';
+import { lvmClusterKind } from '../kube/lvms-kinds.ts';
 import type { Clock } from '../kube/ports.ts';
 import type { Environment } from './context.ts';
 
@@ -27,7 +33,10 @@ export type EdgeDoors = Pick<Environment, 'print' | 'warn'> & {
 };
 
 /** What shall be, and what is. */
-export type EdgeLook = EdgeSight & { readonly desired: DesiredEdge };
+export type EdgeLook = EdgeSight & {
+  readonly desired: DesiredEdge;
+  readonly clusters: readonly LvmCluster[];
+};
 
 export async function lookAtEdge(
   { hostFor, readText }: EdgeDoors,
@@ -35,12 +44,39 @@ export async function lookAtEdge(
   options: EdgeOptions,
   signal?: AbortSignal,
 ): Promise<EdgeLook> {
-  const { file, defaultGroup } = options;
+  const { file, defaultGroup, namespace } = options;
   const text = await readText(file);
   const sight = await sightOf(client, options, signal);
-  const before = sight.configMap?.data?.[edgeNames.key];
+  const before = textInForce(sight);
   const host = await observeHost(hostFor(lvmCommandIn(text)), signal);
-  return { ...sight, desired: desiredEdge({ file, text, defaultGroup, host, before }) };
+  const clusters = await listed(client, lvmClusterKind, { namespace }, signal);
+  const volumes = await listed(client, logicalVolumeKind(groups.current), {}, signal);
+  const desired = desiredEdge({ file, text, defaultGroup, host, before, clusters, volumes });
+  return { ...sight, desired, clusters };
+}
+
+/** Nothing where the pods of an LVMCluster write a file themselves. */
+function textInForce({ configMap, daemonSet }: EdgeSight): string | undefined {
+  const marks = daemonSet?.spec.template.metadata?.annotations ?? {};
+  const isForText = daemonSet === undefined || marks[checksumAnnotation] !== undefined;
+  return isForText ? configMap?.data?.[edgeNames.key] : undefined;
+}
+
+export type Scope = { readonly namespace?: string; readonly labelSelector?: string };
+
+/** Of a kind that is not installed there is none. */
+export async function listed<T extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<T>,
+  scope: Scope,
+  signal?: AbortSignal,
+): Promise<readonly T[]> {
+  try {
+    return (await client.list(kind, scope, { kind: 'newest' }, { signal })).items;
+  } catch (error) {
+    if (error instanceof KubeError && error.code === 'KindMissing') return [];
+    throw error;
+  }
 }
 
 /** The objects as the API server has them now. */

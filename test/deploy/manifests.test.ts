@@ -327,6 +327,7 @@ test('network policies reach API servers on 443 and on 6443, and bind every pod 
 
 function renderedOf({ template }: PodTemplate): Any {
   assert.ok(template !== undefined);
-  const wish = { namespace: '', text: '', checksum: '', socketName: '', digest: () => '' };
+  const lvmd = { text: '', checksum: '', socketName: '' };
+  const wish = { namespace: '', lvmd, digest: () => '' };
   return { kind: 'DaemonSet', ...renderDaemonSet(wish, template) } as unknown as Any;
 }

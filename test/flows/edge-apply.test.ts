@@ -289,3 +289,42 @@ test('what is odd in a file is told and stops nothing', async () => {
   assert.equal(code, 0);
   assert.match(text, /deviceClasses.*it is read as device-classes/);
 });
+
+function putCluster(scene: EdgeScene, classes: readonly string[]): void {
+  const storage = { deviceClasses: classes.map((name) => ({ name })) };
+  const metadata = { name: 'mine', namespace };
+  scene.put(collections.lvmClusters, { metadata, spec: { storage } });
+}
+
+test('an LVMCluster with classes gets agents that can write lvmd.yaml, and no text', async () => {
+  const scene = await EdgeScene.begin();
+  putCluster(scene, ['vg1']);
+  const { code, text } = await scene.apply();
+  assert.equal(code, 0, text);
+  assert.match(text, /LVMCluster mine has device classes: agents write lvmd\.yaml of this host/);
+  assert.deepEqual(scene.writes, ['create daemonsets']);
+  assert.match(scene.template, /"name":"lvmd","hostPath":\{"path":"\/etc\/topolvm"/);
+  assert.match((await scene.apply()).text, /Nothing has changed\./);
+});
+
+test('an LVMCluster with classes beside a file is refused until one of them goes', async () => {
+  const scene = await EdgeScene.begin();
+  scene.files.set(file, own);
+  await scene.apply();
+  putCluster(scene, ['vg1']);
+  const { length } = scene.writes;
+  const both = await scene.apply();
+  assert.ok(both.code instanceof OperationError);
+  assert.match(both.text, /LVMCluster mine cannot be used, and nothing was changed:/);
+  assert.match(both.text, /it has device classes \(vg1\), and .*lvmd\.yaml is there, too/);
+  assert.equal(scene.writes.length, length);
+  scene.files.delete(file);
+  assert.equal((await scene.apply()).code, 0);
+  assert.equal(scene.checksum, undefined);
+  assert.equal(scene.lvmd, own, 'it stays for whoever wants to know');
+  scene.api.delete(collections.lvmClusters, 'mine', namespace);
+  scene.files.set(file, own);
+  assert.equal((await scene.apply()).code, 0);
+  assert.equal(scene.checksum, sha256(own));
+  assert.match(scene.template, /"configMap":\{"name":"lvmd"\}/);
+});

@@ -179,3 +179,22 @@ test('an API server that does not answer is not well, and is waited for', async 
   scene.api.missing.add(collections.configMaps);
   assert.match(await complaints(scene), /KindMissing: GET \/api\/v1\/namespaces/);
 });
+
+test('an LVMCluster with classes wants pods that can write, and to be Ready', async () => {
+  const scene = await applied();
+  scene.files.delete(file);
+  const storage = { deviceClasses: [{ name: 'vg1' }] };
+  const cluster = { metadata: { name: 'mine', namespace }, spec: { storage } };
+  scene.put(collections.lvmClusters, { ...cluster, status: { state: 'Ready' } });
+  assert.match(
+    await complaints(scene),
+    /vg-manager is for a text, and LVMCluster mine has device classes: run `quarry edge apply`/,
+  );
+  assert.equal((await scene.apply()).code, 0);
+  scene.play([]);
+  assert.equal((await scene.health()).code, 0);
+  scene.put(collections.lvmClusters, { ...cluster, status: { state: 'Failed' } });
+  assert.match(await complaints(scene), /LVMCluster mine is Failed/);
+  scene.files.set(file, own);
+  assert.match(await complaints(scene), /LVMCluster mine: it has device classes .*is there, too/);
+});

@@ -13,6 +13,7 @@ export type PodTemplateSpec = {
 
 export type PodSpec = {
   readonly containers?: readonly ContainerSpec[];
+  readonly volumes?: readonly { readonly name: string; readonly [field: string]: unknown }[];
   readonly [field: string]: unknown;
 };
 

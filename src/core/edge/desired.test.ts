@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostOf, sampleLv, samplePool, sampleVg } from '../../../test/samples/observed.ts';
-import { showFinding } from '../../api/lvmd-file/findings.ts';
+import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
 import { tagOf } from '../tags.ts';
 import { type DesiredEdge, desiredEdge, type EdgeView } from './desired.ts';
 
@@ -10,13 +10,15 @@ const text = 'device-classes: [{name: mine, volume-group: rhel}]\n';
 
 function desired(changes: Partial<EdgeView>): DesiredEdge {
   const host = hostOf(sampleVg({ name: 'rhel' }));
-  return desiredEdge({ file, text, defaultGroup: 'rhel', host, before: undefined, ...changes });
+  const view = { file, text, defaultGroup: 'rhel', host, before: undefined };
+  const none = { clusters: [], volumes: [] };
+  return desiredEdge({ ...view, ...none, ...changes });
 }
 
 function problems(changes: Partial<EdgeView>): string {
   const found = desired(changes);
   assert.equal(found.kind, 'refused');
-  return found.kind === 'refused' ? found.problems.map(showFinding).join('\n') : '';
+  return found.kind === 'refused' ? found.problems.join('\n') : '';
 }
 
 test('the default is what MicroShift documents, for any name of a group', () => {
@@ -68,4 +70,36 @@ test('what only stops new volumes in a class is a warning', () => {
   const found = desired({ text: thin, host });
   assert.ok(found.kind === 'lvmd');
   assert.match(found.warnings.join('\n'), /nothing can be made in class mine: its wipe policy/);
+});
+
+const metadata = { name: 'mine', namespace: 'ns', uid: 'u', resourceVersion: '1' };
+
+function clusterOf(...names: readonly string[]): readonly LvmCluster[] {
+  const deviceClasses = names.map((name) => ({ name }));
+  return [{ metadata, spec: names.length === 0 ? {} : { storage: { deviceClasses } } }];
+}
+
+test('an LVMCluster with classes says what there is, and one without does not', () => {
+  const none = { text: undefined };
+  assert.deepEqual(desired({ ...none, clusters: clusterOf('vg1') }), {
+    ...{ kind: 'cluster', name: 'mine' },
+  });
+  assert.equal(desired({ clusters: clusterOf() }).kind, 'lvmd');
+  assert.match(
+    problems({ clusters: clusterOf('vg1') }),
+    /it has device classes \(vg1\), and \/etc\/microshift\/lvmd.yaml is there, too/,
+  );
+});
+
+test('no volume of lvmd.yaml is left behind for an LVMCluster', () => {
+  const volume = { metadata: { ...metadata, name: 'pvc-1' }, spec: { name: '', nodeName: 'n1' } };
+  const made = { ...volume, spec: { ...volume.spec, size: '1Gi', deviceClass: 'mine' } };
+  const after = { text: undefined, before: text, volumes: [made] };
+  assert.match(
+    problems({ ...after, clusters: clusterOf('vg1') }),
+    /nobody would serve volumes that were made by lvmd.yaml before: pvc-1\. Delete these, or/,
+  );
+  assert.equal(desired({ ...after, clusters: clusterOf('vg1', 'mine') }).kind, 'cluster');
+  const later = { ...after, before: undefined, clusters: clusterOf('vg1') };
+  assert.equal(desired(later).kind, 'cluster', 'it is so already');
 });

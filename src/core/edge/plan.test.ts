@@ -12,7 +12,8 @@ const labels = {
 const pod = { metadata: { labels }, spec: { containers: [{ name: 'a', args: ['all'] }] } };
 const template: PodTemplate = { metadata, template: pod };
 const digest = (text: string) => `${text.length}`;
-const wish = { namespace: 'ns', text: 'x', checksum: '01', socketName: '/s', digest };
+const lvmd = { text: 'x', checksum: '01', socketName: '/s' };
+const wish = { namespace: 'ns', lvmd, digest };
 const configMap = { metadata: { ...metadata, name: 'lvmd' }, data: { 'lvmd.yaml': 'x' } };
 const rendered = renderDaemonSet(wish, pod);
 const daemonSet: DaemonSet = {
@@ -30,9 +31,9 @@ test('the text comes first, and then who reads it', () => {
   assert.equal(next({ configMap: undefined, daemonSet: undefined }), 'create-config-map');
   assert.equal(next({ configMap: { ...configMap, data: {} } }), 'change-config-map');
   assert.equal(next({ daemonSet: undefined }), 'create-daemon-set');
-  const other = renderDaemonSet({ ...wish, checksum: '02' }, pod);
+  const other = renderDaemonSet({ ...wish, lvmd: { ...lvmd, checksum: '02' } }, pod);
   assert.equal(next({ daemonSet: { metadata, spec: other.spec } }), 'update-daemon-set');
-  const moved = renderDaemonSet({ ...wish, socketName: '/t' }, pod);
+  const moved = renderDaemonSet({ ...wish, lvmd: { ...lvmd, socketName: '/t' } }, pod);
   assert.equal(next({ daemonSet: { metadata, spec: moved.spec } }), 'update-daemon-set');
 });
 
@@ -47,6 +48,24 @@ test('what the manifests leave out now goes, though it looks as if it was filled
   const { metadata: now, spec } = decision.deed.object;
   const next = { metadata: { ...metadata, ...now }, spec } as DaemonSet;
   assert.equal(planEdge(wish, { ...well, daemonSet: next }).kind, 'rest');
+});
+
+test('for an LVMCluster with classes no text is written, and the file is on the host', () => {
+  const volumes = [
+    { name: 'lvmd', configMap: { name: 'lvmd' } },
+    { name: 'state', hostPath: {} },
+  ];
+  const source = { ...template, template: { ...pod, spec: { ...pod.spec, volumes } } };
+  const nothing = { configMap: undefined, daemonSet: undefined, template: source };
+  const decision = planEdge({ ...wish, lvmd: undefined }, nothing);
+  assert.ok(decision.kind === 'do' && decision.deed.kind === 'create-daemon-set');
+  const { metadata: marks, spec } = decision.deed.object.spec.template;
+  assert.deepEqual(marks?.annotations, {});
+  const place = { path: '/etc/topolvm', type: 'DirectoryOrCreate' };
+  assert.deepEqual(spec?.volumes, [{ name: 'lvmd', hostPath: place }, volumes[1]]);
+  const back = planEdge(wish, { ...well, template: source, daemonSet: undefined });
+  assert.ok(back.kind === 'do' && back.deed.kind === 'create-daemon-set');
+  assert.deepEqual(back.deed.object.spec.template.spec?.volumes, volumes);
 });
 
 test('nothing is begun before all can be done', () => {

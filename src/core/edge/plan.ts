@@ -12,6 +12,8 @@ import { show } from '../../base/show.ts';
 export const edgeNames = {
   configMap: 'lvmd',
   key: 'lvmd.yaml',
+  /** Of the pod: where the file comes from. */
+  volume: 'lvmd',
   /** DaemonSet, and the PodTemplate that it is rendered from. */
   agent: 'vg-manager',
   operator: 'lvms-operator',
@@ -32,13 +34,23 @@ export type EdgeSight = {
 
 export type EdgeWish = {
   readonly namespace: string;
-  readonly text: string;
-  /** SHA-256 of the text. */
-  readonly checksum: string;
-  readonly socketName: string;
+  /** Undefined where an LVMCluster has the classes, and agents write the file of the host. */
+  readonly lvmd: EdgeText | undefined;
   /** SHA-256 of any text. */
   readonly digest: (text: string) => string;
 };
+
+export type EdgeText = {
+  readonly text: string;
+  /** SHA-256 of it. */
+  readonly checksum: string;
+  readonly socketName: string;
+};
+
+/** As on every node of a larger cluster: agents can write to it. */
+export const lvmdOnHost = {
+  hostPath: { path: '/etc/topolvm', type: 'DirectoryOrCreate' },
+} as const;
 
 export type DaemonSetDraft = {
   readonly metadata: {
@@ -53,7 +65,7 @@ export type DaemonSetDraft = {
 
 /** One write. Each can be done again, and the next look finds what it did. */
 export type EdgeDeed =
-  | { readonly kind: 'create-config-map' | 'change-config-map'; readonly text: string }
+  | { readonly kind: 'create-config-map' | 'change-config-map'; readonly lvmd: EdgeText }
   | {
       readonly kind: 'create-daemon-set' | 'update-daemon-set';
       readonly object: DaemonSetDraft;
@@ -82,9 +94,9 @@ export function planEdge(wish: EdgeWish, sight: EdgeSight): EdgeDecision {
   if (selector !== undefined && !isSameJson(selector, wanted.spec.selector?.matchLabels)) {
     return { kind: 'blocked', why: foreignText(where, selector) };
   }
-  if (configMap?.data?.[edgeNames.key] !== wish.text) {
+  if (wish.lvmd !== undefined && configMap?.data?.[edgeNames.key] !== wish.lvmd.text) {
     const kind = configMap === undefined ? 'create-config-map' : 'change-config-map';
-    return { kind: 'do', deed: { kind, text: wish.text } };
+    return { kind: 'do', deed: { kind, lvmd: wish.lvmd } };
   }
   if (daemonSet === undefined) {
     return { kind: 'do', deed: { kind: 'create-daemon-set', object: wanted } };
@@ -102,17 +114,30 @@ function foreignText(where: string, selector: Labels): string {
 }
 
 export function renderDaemonSet(wish: EdgeWish, template: PodTemplateSpec): DaemonSetDraft {
-  const { namespace, checksum, socketName, digest } = wish;
+  const { namespace, lvmd, digest } = wish;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
-  const marks = { [checksumAnnotation]: checksum, [socketAnnotation]: socketName };
+  const metadata = { labels, annotations: { ...annotations, ...marksOf(lvmd) } };
   const spec = {
     selector: { matchLabels: selectorIn(labels) },
     // Never two on one node at a time: kubelet knows one socket.
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
-    template: { ...template, metadata: { labels, annotations: { ...annotations, ...marks } } },
+    template: { ...(lvmd === undefined ? withHostFile(template) : template), metadata },
   };
   const rendered = { [renderedAnnotation]: digest(JSON.stringify(spec)) };
   return { metadata: { name: edgeNames.agent, namespace, labels, annotations: rendered }, spec };
+}
+
+function marksOf(lvmd: EdgeText | undefined): Labels {
+  if (lvmd === undefined) return {};
+  return { [checksumAnnotation]: lvmd.checksum, [socketAnnotation]: lvmd.socketName };
+}
+
+function withHostFile(template: PodTemplateSpec): PodTemplateSpec {
+  const { spec = {} } = template;
+  const volumes = (spec.volumes ?? []).map((volume) =>
+    volume.name === edgeNames.volume ? { name: volume.name, ...lvmdOnHost } : volume,
+  );
+  return { ...template, spec: { ...spec, volumes } };
 }
 
 /** As in the manifests: a selector can never change, so it has these two labels only. */

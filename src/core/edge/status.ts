@@ -1,4 +1,3 @@
-import { showFinding } from '../../api/lvmd-file/findings.ts';
 import type { LvmdSpec } from '../../api/lvmd-file/spec.ts';
 import type { Deployment, Pod } from '../../api/objects/edge-workload.ts';
 import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
@@ -35,8 +34,13 @@ export function edgeComplaints(view: EdgeHealthView): readonly string[] {
     return [`${desired.why}. What was deployed before is still there`, ...deployed(view)];
   }
   if (desired.kind === 'refused') {
-    return [...desired.problems.map(showFinding), ...deployed(view)];
+    const { what, problems } = desired;
+    return [
+      ...problems.map((one) => (one.startsWith(what) ? one : `${what}: ${one}`)),
+      ...deployed(view),
+    ];
   }
+  if (desired.kind === 'cluster') return [...handedOver(view, desired.name), ...deployed(view)];
   return [
     ...configured(view, desired.text),
     ...deployed(view),
@@ -56,6 +60,14 @@ function configured(view: EdgeHealthView, text: string): readonly string[] {
   const marks = daemonSet?.spec.template.metadata?.annotations ?? {};
   if (daemonSet === undefined || marks[checksumAnnotation] === checksum) return [];
   return [`DaemonSet ${namespace}/${edgeNames.agent} is for another text than ${file}: ${mend}`];
+}
+
+/** The pods of a text have no file that they could write. */
+function handedOver({ namespace, daemonSet }: EdgeHealthView, name: string): readonly string[] {
+  const marks = daemonSet?.spec.template.metadata?.annotations ?? {};
+  if (marks[checksumAnnotation] === undefined) return [];
+  const where = `DaemonSet ${namespace}/${edgeNames.agent}`;
+  return [`${where} is for a text, and LVMCluster ${name} has device classes: ${mend}`];
 }
 
 /** Are both roles there, on every node that they are for? */
