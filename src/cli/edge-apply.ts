@@ -10,17 +10,26 @@ import {
 } from '../core/edge/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { daemonSetKind, lvmdConfigMapKind } from '../kube/edge-kinds.ts';
+import type { KubeObject } from '../kube/kind.ts';
 import { exitCodes } from './context.ts';
-import { checksumOf, type EdgeDoors, type EdgeOptions, lookAtEdge, sightOf } from './edge-sight.ts';
+import {
+  type ApplyOptions,
+  checksumOf,
+  type EdgeDoors,
+  type EdgeOptions,
+  lookAtEdge,
+  oldKinds,
+  sightOf,
+} from './edge-sight.ts';
 
-/** Each pass writes one of two objects; others may write them, too, but not for ever. */
+/** Each pass writes one of four objects; others may write them, too, but not for ever. */
 const passesMax = 8;
 
 /**
  * Gives the cluster what the file says: the text, and then the DaemonSet whose pods read it. What
  * is so already is not written, and a file with a fault changes nothing.
  */
-export async function applyEdge(doors: EdgeDoors, options: EdgeOptions): Promise<number> {
+export async function applyEdge(doors: EdgeDoors, options: ApplyOptions): Promise<number> {
   const { print, warn } = doors;
   const client = await doors.connect();
   const { desired, daemonSet } = await lookAtEdge(doors, client, options);
@@ -31,17 +40,17 @@ export async function applyEdge(doors: EdgeDoors, options: EdgeOptions): Promise
     print(isThere ? 'What was deployed before stays as it is.' : 'Nothing is deployed.');
     return exitCodes.done;
   }
-  const { namespace } = options;
+  const { namespace, replacesTopolvm } = options;
+  const rest = { namespace, replacesTopolvm, digest: checksumOf };
   if (desired.kind === 'cluster') {
     print(`LVMCluster ${desired.name} has device classes: agents write lvmd.yaml of this host.`);
-    const wish = { namespace, lvmd: undefined, digest: checksumOf };
-    return carriedOut({ doors, client, wish });
+    return carriedOut({ doors, client, wish: { ...rest, lvmd: undefined } });
   }
   for (const warning of desired.warnings) warn(`quarry: ${warning}`);
   print(sourceText(desired, options));
   const { text, spec } = desired;
   const lvmd = { text, checksum: checksumOf(text), socketName: spec.socketName };
-  return carriedOut({ doors, client, wish: { namespace, lvmd, digest: checksumOf } });
+  return carriedOut({ doors, client, wish: { ...rest, lvmd } });
 }
 
 type Work = {
@@ -88,6 +97,12 @@ async function carryOut(deed: EdgeDeed, client: KubeClient, { namespace }: EdgeW
       await client.patch(lvmdConfigMapKind, { name, namespace }, { type: 'merge', body });
       return;
     }
+    case 'delete-old': {
+      const { kind, name: old, uid } = deed.old;
+      const options = { uid, propagation: 'Background' } as const;
+      await client.delete<KubeObject>(oldKinds[kind], { name: old, namespace }, options);
+      return;
+    }
     case 'create-daemon-set':
       await client.create(daemonSetKind, deed.object);
       return;
@@ -106,6 +121,8 @@ function deedText(deed: EdgeDeed, { namespace }: EdgeWish): string {
     case 'create-config-map':
     case 'change-config-map':
       return `ConfigMap ${namespace}/${edgeNames.configMap} has the text${ofText(deed.lvmd)}.`;
+    case 'delete-old':
+      return `${deed.old.kind} ${namespace}/${deed.old.name} of TopoLVM is deleted.`;
     case 'create-daemon-set':
       return `DaemonSet ${namespace}/${edgeNames.agent} is made.`;
     case 'update-daemon-set':

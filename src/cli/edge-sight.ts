@@ -3,11 +3,23 @@ import { groups } from '../api/crds/logical-volume.ts';
 import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import { type DesiredEdge, desiredEdge } from '../core/edge/desired.ts';
-import { checksumAnnotation, type EdgeSight, edgeNames } from '../core/edge/plan.ts';
+import {
+  checksumAnnotation,
+  type EdgeSight,
+  edgeNames,
+  type OldProgram,
+  oldNames,
+} from '../core/edge/plan.ts';
 import { observeHost } from '../engine/look.ts';
 import type { Host } from '../engine/ports.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { daemonSetKind, lvmdConfigMapKind, podTemplateKind } from '../kube/edge-kinds.ts';
+import {
+  daemonSetKind,
+  deploymentKind,
+  lvmdConfigMapKind,
+  podKind,
+  podTemplateKind,
+} from '../kube/edge-kinds.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { Kind, KubeObject } from '../kube/kind.ts';
 import { logicalVolumeKind } from '../kube/kinds.ts';
@@ -21,6 +33,8 @@ export type EdgeOptions = {
   readonly defaultGroup: string;
   readonly namespace: string;
 };
+
+export type ApplyOptions = EdgeOptions & { readonly replacesTopolvm: boolean };
 
 /** The world around the command; tests bring another one. */
 export type EdgeDoors = Pick<Environment, 'print' | 'warn'> & {
@@ -86,12 +100,32 @@ export async function sightOf(
   signal?: AbortSignal,
 ): Promise<EdgeSight> {
   const { configMap, agent } = edgeNames;
-  const [text, daemonSet, template] = await Promise.all([
+  const [text, daemonSet, template, ...old] = await Promise.all([
     client.find(lvmdConfigMapKind, { namespace, name: configMap }, { signal }),
     client.find(daemonSetKind, { namespace, name: agent }, { signal }),
     client.find(podTemplateKind, { namespace, name: agent }, { signal }),
+    oldProgram(client, { kind: 'Deployment', namespace }, signal),
+    oldProgram(client, { kind: 'DaemonSet', namespace }, signal),
   ]);
-  return { configMap: text, daemonSet, template };
+  const pods = await listed(client, podKind, { namespace }, signal);
+  const oldPods = pods.map(({ metadata }) => metadata.name).filter(isOldPod);
+  return { configMap: text, daemonSet, template, old: old.flat(), oldPods };
+}
+
+async function oldProgram(
+  client: KubeClient,
+  { kind, namespace }: { readonly kind: OldProgram['kind']; readonly namespace: string },
+  signal?: AbortSignal,
+): Promise<readonly OldProgram[]> {
+  const name = oldNames[kind];
+  const found = await client.find<KubeObject>(oldKinds[kind], { namespace, name }, { signal });
+  return found === undefined ? [] : [{ kind, name, uid: found.metadata.uid ?? '' }];
+}
+
+export const oldKinds = { Deployment: deploymentKind, DaemonSet: daemonSetKind } as const;
+
+function isOldPod(name: string): boolean {
+  return Object.values(oldNames).some((old) => name.startsWith(`${old}-`));
 }
 
 export function checksumOf(text: string): string {

@@ -121,7 +121,14 @@ test('its help tells the flags', async (t) => {
   const { run } = await edgeHost(t);
   const { code, text } = await run('--help');
   assert.equal(code, 0);
-  for (const flag of ['--lvmd', '--default-group', '--namespace', '--kubeconfig', '--timeout']) {
+  for (const flag of [
+    '--lvmd',
+    '--default-group',
+    '--namespace',
+    '--kubeconfig',
+    '--timeout',
+    '--replace-topolvm',
+  ]) {
     assert.ok(text.includes(`  ${flag} `), flag);
   }
 });

@@ -26,6 +26,7 @@ export const edgeUsage = `quarry edge: storage of a cluster that has one node, b
   --namespace NAME      where everything is (default openshift-storage)
   --kubeconfig FILE     the way to the API server (default: KUBECONFIG, or that of MicroShift,
                         ${microShiftKubeconfig})
+  --replace-topolvm     of apply: take the programs of TopoLVM away that MicroShift ran before
   --timeout SECONDS     of health: how long to wait (default 300)
   --nsenter             run lvm in the namespaces of process 1 (inside a container)
 `;
@@ -52,7 +53,8 @@ export async function edge(argv: readonly string[], environment: Environment): P
   };
   const options = { file, defaultGroup, namespace };
   try {
-    if (verb === 'apply') return await applyEdge(doors, options);
+    const replacesTopolvm = values['replace-topolvm'];
+    if (verb === 'apply') return await applyEdge(doors, { ...options, replacesTopolvm });
     return await edgeHealth(doors, { ...options, timeoutMs });
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
@@ -73,6 +75,7 @@ export function edgeFlags(argv: readonly string[], { variables }: Pick<Environme
       'default-group': { type: 'string', default: 'rhel' },
       namespace: { type: 'string', default: 'openshift-storage' },
       kubeconfig: { type: 'string', default: kubeconfig },
+      'replace-topolvm': { type: 'boolean', default: false },
       timeout: { type: 'string', default: '300' },
       nsenter: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },

@@ -328,6 +328,6 @@ test('network policies reach API servers on 443 and on 6443, and bind every pod 
 function renderedOf({ template }: PodTemplate): Any {
   assert.ok(template !== undefined);
   const lvmd = { text: '', checksum: '', socketName: '' };
-  const wish = { namespace: '', lvmd, digest: () => '' };
+  const wish = { namespace: '', lvmd, replacesTopolvm: false, digest: () => '' };
   return { kind: 'DaemonSet', ...renderDaemonSet(wish, template) } as unknown as Any;
 }

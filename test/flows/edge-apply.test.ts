@@ -328,3 +328,25 @@ test('an LVMCluster with classes beside a file is refused until one of them goes
   assert.equal(scene.checksum, sha256(own));
   assert.match(scene.template, /"configMap":\{"name":"lvmd"\}/);
 });
+
+test('TopoLVM is taken away when that is asked for, one program at a time, and then comes ours', async () => {
+  const scene = await EdgeScene.begin();
+  scene.files.set(file, own);
+  scene.put(collections.deployments, { metadata: { name: 'topolvm-controller', namespace } });
+  const spec = { template: {} };
+  scene.put(collections.daemonSets, { metadata: { name: 'topolvm-node', namespace }, spec });
+  scene.put(collections.pods, { metadata: { name: 'topolvm-node-x7k2p', namespace } });
+  const asked = await scene.apply();
+  assert.equal(asked.code, 1);
+  assert.match(asked.text, /topolvm-controller is there, and two cannot serve one node: delete it/);
+  assert.deepEqual(scene.writes, []);
+  const replacesTopolvm = true;
+  assert.equal((await scene.apply({ replacesTopolvm, writes: 1 })).code, undefined, 'killed');
+  const { code, text } = await scene.apply({ replacesTopolvm });
+  assert.equal(code, 75);
+  assert.match(text, /TopoLVM is still ending: topolvm-node-x7k2p/);
+  assert.deepEqual(scene.writes, ['delete deployments', 'delete daemonsets']);
+  scene.api.delete(collections.pods, 'topolvm-node-x7k2p', namespace);
+  assert.equal((await scene.apply({ replacesTopolvm })).code, 0);
+  assert.equal(scene.lvmd, own);
+});

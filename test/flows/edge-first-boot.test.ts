@@ -75,7 +75,7 @@ class Boot {
   }
 
   async apply(): Promise<number> {
-    const code = await applyEdge(this.#doors, this.#options);
+    const code = await applyEdge(this.#doors, { ...this.#options, replacesTopolvm: false });
     await this.#runPods();
     return code;
   }

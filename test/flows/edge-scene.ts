@@ -59,10 +59,10 @@ export class EdgeScene {
   }
 
   /** Killed right after so many writes, or one of them is done without an answer. */
-  apply({ writes = Number.POSITIVE_INFINITY, lost = 0 } = {}): Promise<Ended> {
+  apply({ writes = Number.POSITIVE_INFINITY, lost = 0, replacesTopolvm = false } = {}) {
     const life = new Life(writes);
     life.loses = lost;
-    return this.#run((doors) => applyEdge(doors, this.#options), life);
+    return this.#run((doors) => applyEdge(doors, { ...this.#options, replacesTopolvm }), life);
   }
 
   health(timeoutMs = 30_000): Promise<Ended> {

@@ -88,7 +88,7 @@ function byCluster(view: EdgeView, cluster: LvmCluster): DesiredEdge {
   return { kind: 'refused', what, problems: [problem] };
 }
 
-/** Volumes of classes that the text in force has. The other classes have a file of their own. */
+/** Volumes that the text in force serves, and that the classes will not. */
 function leftBehind(
   { before, volumes }: EdgeView,
   classes: ReadonlySet<string>,

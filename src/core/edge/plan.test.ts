@@ -13,13 +13,13 @@ const pod = { metadata: { labels }, spec: { containers: [{ name: 'a', args: ['al
 const template: PodTemplate = { metadata, template: pod };
 const digest = (text: string) => `${text.length}`;
 const lvmd = { text: 'x', checksum: '01', socketName: '/s' };
-const wish = { namespace: 'ns', lvmd, digest };
+const wish = { namespace: 'ns', lvmd, replacesTopolvm: false, digest };
 const configMap = { metadata: { ...metadata, name: 'lvmd' }, data: { 'lvmd.yaml': 'x' } };
 const rendered = renderDaemonSet(wish, pod);
 const daemonSet: DaemonSet = {
   ...{ metadata: { ...metadata, ...rendered.metadata }, spec: rendered.spec },
 };
-const well: EdgeSight = { configMap, template, daemonSet };
+const well: EdgeSight = { configMap, template, daemonSet, old: [], oldPods: [] };
 
 function next(changes: Partial<EdgeSight>): string {
   const decision = planEdge(wish, { ...well, ...changes });
@@ -56,7 +56,7 @@ test('for an LVMCluster with classes no text is written, and the file is on the 
     { name: 'state', hostPath: {} },
   ];
   const source = { ...template, template: { ...pod, spec: { ...pod.spec, volumes } } };
-  const nothing = { configMap: undefined, daemonSet: undefined, template: source };
+  const nothing = { ...well, configMap: undefined, daemonSet: undefined, template: source };
   const decision = planEdge({ ...wish, lvmd: undefined }, nothing);
   assert.ok(decision.kind === 'do' && decision.deed.kind === 'create-daemon-set');
   const { metadata: marks, spec } = decision.deed.object.spec.template;
@@ -66,6 +66,25 @@ test('for an LVMCluster with classes no text is written, and the file is on the 
   const back = planEdge(wish, { ...well, template: source, daemonSet: undefined });
   assert.ok(back.kind === 'do' && back.deed.kind === 'create-daemon-set');
   assert.deepEqual(back.deed.object.spec.template.spec?.volumes, volumes);
+});
+
+test('TopoLVM goes only when that is asked for, and is gone before anything is written', () => {
+  const nothing = { ...well, configMap: undefined, daemonSet: undefined };
+  const [controller, node] = [
+    { kind: 'Deployment', name: 'topolvm-controller', uid: '1' } as const,
+    { kind: 'DaemonSet', name: 'topolvm-node', uid: '2' } as const,
+  ];
+  const both = { ...nothing, old: [controller, node], oldPods: ['topolvm-node-x'] };
+  const refused = planEdge(wish, both);
+  assert.ok(refused.kind === 'blocked');
+  assert.match(refused.why, /Deployment ns\/topolvm-controller is there.*--replace-topolvm/);
+  const allowed = { ...wish, replacesTopolvm: true };
+  const first = planEdge(allowed, both);
+  assert.ok(first.kind === 'do' && first.deed.kind === 'delete-old');
+  assert.equal(first.deed.old, controller);
+  assert.equal(planEdge(allowed, { ...both, template: undefined }).kind, 'wait');
+  assert.equal(planEdge(allowed, { ...both, old: [] }).kind, 'wait');
+  assert.equal(planEdge(wish, { ...both, old: [], oldPods: [] }).kind, 'do');
 });
 
 test('nothing is begun before all can be done', () => {

@@ -6,7 +6,7 @@ import type {
   PodTemplateSpec,
 } from '../../api/objects/edge-workload.ts';
 import { isSameJson } from '../../api/same.ts';
-import { show } from '../../base/show.ts';
+import { show, showList } from '../../base/show.ts';
 
 /** Names of what is written, and of what it is made of. They are LVMS' and MicroShift's. */
 export const edgeNames = {
@@ -30,12 +30,26 @@ export type EdgeSight = {
   readonly configMap: ConfigMap | undefined;
   readonly daemonSet: DaemonSet | undefined;
   readonly template: PodTemplate | undefined;
+  /** What MicroShift ran before us, the controller first. */
+  readonly old: readonly OldProgram[];
+  readonly oldPods: readonly string[];
 };
+
+export type OldProgram = {
+  readonly kind: 'Deployment' | 'DaemonSet';
+  readonly name: string;
+  readonly uid: string;
+};
+
+/** As MicroShift calls them. */
+export const oldNames = { Deployment: 'topolvm-controller', DaemonSet: 'topolvm-node' } as const;
 
 export type EdgeWish = {
   readonly namespace: string;
   /** Undefined where an LVMCluster has the classes, and agents write the file of the host. */
   readonly lvmd: EdgeText | undefined;
+  /** May the programs of TopoLVM be taken away? */
+  readonly replacesTopolvm: boolean;
   /** SHA-256 of any text. */
   readonly digest: (text: string) => string;
 };
@@ -66,6 +80,8 @@ export type DaemonSetDraft = {
 /** One write. Each can be done again, and the next look finds what it did. */
 export type EdgeDeed =
   | { readonly kind: 'create-config-map' | 'change-config-map'; readonly lvmd: EdgeText }
+  /** Definitions, classes and volumes stay. */
+  | { readonly kind: 'delete-old'; readonly old: OldProgram }
   | {
       readonly kind: 'create-daemon-set' | 'update-daemon-set';
       readonly object: DaemonSetDraft;
@@ -94,6 +110,8 @@ export function planEdge(wish: EdgeWish, sight: EdgeSight): EdgeDecision {
   if (selector !== undefined && !isSameJson(selector, wanted.spec.selector?.matchLabels)) {
     return { kind: 'blocked', why: foreignText(where, selector) };
   }
+  const withdrawal = withdrawOld(wish, sight);
+  if (withdrawal !== undefined) return withdrawal;
   if (wish.lvmd !== undefined && configMap?.data?.[edgeNames.key] !== wish.lvmd.text) {
     const kind = configMap === undefined ? 'create-config-map' : 'change-config-map';
     return { kind: 'do', deed: { kind, lvmd: wish.lvmd } };
@@ -104,6 +122,20 @@ export function planEdge(wish: EdgeWish, sight: EdgeSight): EdgeDecision {
   if (isContained(wanted, daemonSet)) return { kind: 'rest' };
   const object = { ...wanted, metadata: mergedMetadata(wanted, daemonSet) };
   return { kind: 'do', deed: { kind: 'update-daemon-set', object } };
+}
+
+/** Kubelet knows one socket for a driver: TopoLVM has gone before we come. */
+function withdrawOld(wish: EdgeWish, { old, oldPods }: EdgeSight): EdgeDecision | undefined {
+  const [first] = old;
+  if (first === undefined) {
+    if (oldPods.length === 0) return undefined;
+    return { kind: 'wait', why: `TopoLVM is still ending: ${showList(oldPods)}` };
+  }
+  if (wish.replacesTopolvm) return { kind: 'do', deed: { kind: 'delete-old', old: first } };
+  const why =
+    `${first.kind} ${wish.namespace}/${first.name} is there, and two cannot serve one node: delete ` +
+    'it, or run this with --replace-topolvm. Leave definitions and classes; no volume is touched';
+  return { kind: 'blocked', why };
 }
 
 function foreignText(where: string, selector: Labels): string {
