@@ -31,6 +31,10 @@ export type Place = {
   readonly pool?: { readonly name: string; readonly ratio: bigint };
   /** So many devices have a part of each volume, and so many of the parts are not copies. */
   readonly raid?: { readonly devices: number; readonly parts: number };
+  /** What is never given out of the group. */
+  readonly spareBytes?: bigint;
+  /** LVs in the group that are the host's own. */
+  readonly foreign?: readonly string[];
 };
 
 /** By device class. One that no node has is nowhere. */

@@ -32,13 +32,15 @@ export class E2eStage {
   readonly cluster: Cluster;
   /** Whose image the nodes have. */
   readonly release: Release;
+  readonly namespace: string;
   readonly timings: string[] = [];
   /** What the auditor takes the classes for. */
   layout: Layout = layoutByHand;
 
-  private constructor(cluster: Cluster, release: Release) {
+  private constructor(cluster: Cluster, release: Release, namespace = 'quarry-system') {
     this.cluster = cluster;
     this.release = release;
+    this.namespace = namespace;
   }
 
   /** Nodes whose groups and lvmd.yaml an administrator has made. */
@@ -64,6 +66,21 @@ export class E2eStage {
   /** Nodes with somebody else's programs first: they have the image, and nothing is installed. */
   static async openFor(nodeDisks: readonly DiskSpec[]): Promise<E2eStage> {
     return E2eStage.#installed(nodeDisks, async () => {});
+  }
+
+  /** One node. Whoever owns it installs, from files that are laid on it. */
+  static async openEdge(
+    nodeDisks: readonly DiskSpec[],
+    namespace: string,
+  ): Promise<E2eStage> {
+    const { archive, release } = await buildInstallation();
+    try {
+      const nodes = [{ name: 'n1', disks: nodeDisks }];
+      const cluster = await startCluster({ nodes, images: [archive] });
+      return new E2eStage(cluster, release, namespace);
+    } finally {
+      await rm(dirname(archive), { recursive: true });
+    }
   }
 
   static async #installed(
@@ -99,7 +116,7 @@ export class E2eStage {
   async isServing(): Promise<void> {
     await this.hasDriver();
     await this.until('capacity of all classes on all nodes', async () => {
-      const path = '/apis/storage.k8s.io/v1/namespaces/quarry-system/csistoragecapacities';
+      const path = `/apis/storage.k8s.io/v1/namespaces/${this.namespace}/csistoragecapacities`;
       const list = await this.cluster.api.get<{ readonly items: readonly object[] }>(path);
       return (list?.items.length ?? 0) >= classNames.length * this.cluster.nodes.length;
     });
@@ -176,7 +193,7 @@ export class E2eStage {
 
   /** Operator and agents at once, without a word before. */
   async killOurs(): Promise<void> {
-    const words = ['delete', 'pod', '--namespace=quarry-system', '--all', '--force'];
+    const words = ['delete', 'pod', `--namespace=${this.namespace}`, '--all', '--force'];
     await this.cluster.kubectl([...words, '--grace-period=0']);
   }
 
@@ -286,7 +303,7 @@ export class E2eStage {
       ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],
       ['get', 'pvc', '--output=yaml'],
       [
-        ...['logs', '--namespace=quarry-system', '--tail=60', '--prefix'],
+        ...['logs', `--namespace=${this.namespace}`, '--tail=60', '--prefix'],
         '--selector=app.kubernetes.io/name=topolvm',
       ],
     ];

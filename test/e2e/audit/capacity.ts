@@ -43,7 +43,10 @@ function largestOf({ parameters = {} }: StorageClass, node: NodeSeen, layout: La
   const free = node.pvs.filter((pv) => pv.group === place.group).map(({ freeBytes }) => freeBytes);
   const isTwice = parameters['topolvm.io/lvcreate-option-class'] === 'twice';
   const raid = isTwice ? raid1 : place.raid;
-  if (raid === undefined) return free.reduce((total, bytes) => total + bytes, 0n);
+  if (raid === undefined) {
+    const room = free.reduce((total, bytes) => total + bytes, -(place.spareBytes ?? 0n));
+    return room > 0n ? room : 0n;
+  }
   // One part on each of so many devices, with an extent each for what RAID notes about itself.
   const least = free.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[raid.devices - 1] ?? 0n;
   return least > node.extentBytes ? BigInt(raid.parts) * (least - node.extentBytes) : 0n;

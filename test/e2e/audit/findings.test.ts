@@ -191,6 +191,18 @@ const rows: readonly Row[] = [
   },
 ];
 
+test('the auditor knows what is spared, and what is the host’s own', () => {
+  const root: Lv = { ...lv, name: 'root', attributes: '-wi-a-----', device: '254:2' };
+  const seen = { ...rest, ...on({ lvs: [lv, root] }) };
+  const place = { group: 'data', spareBytes: 100n * MiB, foreign: ['root'] };
+  const found = findingsIn(seen, { '': place });
+  assert.deepEqual(found.length, 1, found.join('\n'));
+  assert.match(
+    found[0] ?? '',
+    /capacity of thick on n1 is told as 943718400, and LVM has 838860800/,
+  );
+});
+
 for (const { what, change, found } of rows) {
   test(`the auditor finds ${what}`, () => {
     const findings = findingsIn({ ...rest, ...change }, layoutByHand);

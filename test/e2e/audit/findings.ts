@@ -8,7 +8,7 @@ export function findingsIn(seen: Seen, layout: Layout): readonly string[] {
   return [
     ...volumeFindings(seen),
     ...claimFindings(seen),
-    ...lvFindings(seen),
+    ...lvFindings(seen, layout),
     ...mountFindings(seen),
     ...finalizerFindings(seen),
     ...capacityFindings(seen, layout),
@@ -72,12 +72,18 @@ function claimFindings({ claims, volumes }: Seen): readonly string[] {
   });
 }
 
-function lvFindings({ nodes, logical }: Seen): readonly string[] {
+function lvFindings({ nodes, logical }: Seen, layout: Layout): readonly string[] {
+  const foreign = new Set(
+    Object.values(layout).flatMap(({ group, foreign: names = [] }) =>
+      names.map((name) => `${group}/${name}`),
+    ),
+  );
   const byUid = new Map(logical.map((one) => [one.metadata.uid, one]));
   const places = new Map<string, string>();
   const found = nodes.flatMap((node) => [
     ...node.strayDevices.map((what) => `${node.name}: device ${what}`),
     ...volumesOf(node).flatMap((lv) => {
+      if (foreign.has(`${lv.group}/${lv.name}`)) return [];
       const owner = byUid.get(lv.name);
       const name = `LV ${lv.group}/${lv.name} on ${node.name}`;
       places.set(lv.name, node.name);
