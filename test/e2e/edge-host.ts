@@ -29,7 +29,8 @@ export class EdgeHost {
   }
 
   static async open(disks: readonly DiskSpec[]): Promise<EdgeHost> {
-    const { stage, release } = await E2eStage.openEdge(disks, namespace);
+    const stage = await E2eStage.openEdge(disks, namespace);
+    const { release } = stage;
     return new EdgeHost(stage, release);
   }
 
