@@ -14,7 +14,6 @@ import {
 } from './peer.ts';
 import { driver, isForgotten, isServing, lvmdFile, type Side } from './side.ts';
 
-const namespace = 'topolvm-system';
 const nodeSocket = `/var/lib/kubelet/plugins/${driver}/node/csi-topolvm.sock`;
 const controllerSocket = `${home}/controller.sock`;
 const roles = ['node', 'controller', 'provisioner', 'resizer'] as const;
@@ -29,12 +28,21 @@ export async function buildTopolvm(tell: (line: string) => void): Promise<readon
   return versions;
 }
 
+export type TopolvmOptions = {
+  readonly namespace?: string;
+  /** Its lvmd.yaml. */
+  readonly lvmd?: string;
+  /** lvmd is a program of its own, as in older releases, with this socket. */
+  readonly lvmdSocket?: string;
+};
+
 /**
  * TopoLVM with the sidecars that claims need, as processes of the nodes and not in pods, with the
  * flags of its chart. No snapshotter, no liveness probes; kubelet is told of it by a program of
  * ours. All of that is to its advantage.
  */
-export function topolvmSide(cluster: Cluster): Side {
+export function topolvmSide(cluster: Cluster, options: TopolvmOptions = {}): Side {
+  const { namespace = 'topolvm-system', lvmd = lvmdFile('topolvm'), lvmdSocket } = options;
   const running: Running[] = [];
   const side: Side = {
     name: 'topolvm',
@@ -44,9 +52,9 @@ export function topolvmSide(cluster: Cluster): Side {
       await cluster.apply(accounts(namespace, roles));
       const [first] = cluster.nodes;
       if (first === undefined) throw new Error('there is no node');
-      await Promise.all(cluster.nodes.map((node) => prepare(cluster, node)));
-      for (const node of cluster.nodes) running.push(...(await startNode(node)));
-      running.push(...(await startController(first)));
+      await Promise.all(cluster.nodes.map((node) => prepare(cluster, node, { namespace, lvmd })));
+      for (const node of cluster.nodes) running.push(...(await startNode(node, lvmdSocket)));
+      running.push(...(await startController(first, namespace)));
       await isServing(cluster, side);
     },
     uninstall: async () => {
@@ -57,26 +65,40 @@ export function topolvmSide(cluster: Cluster): Side {
   return side;
 }
 
-async function prepare(cluster: Cluster, node: Guest): Promise<void> {
+async function prepare(
+  cluster: Cluster,
+  node: Guest,
+  { namespace, lvmd }: { readonly namespace: string; readonly lvmd: string },
+): Promise<void> {
   await node.sh(`mkdir -p ${home} $(dirname ${nodeSocket})`);
-  await node.sh(`cat >${home}/lvmd.yaml`, { stdin: lvmdFile('topolvm') });
+  await node.sh(`cat >${home}/lvmd.yaml`, { stdin: lvmd });
   for (const name of roles) await putKubeconfig(cluster, node, { namespace, name });
 }
 
-async function startNode(node: Guest): Promise<readonly Running[]> {
+async function startNode(node: Guest, lvmdSocket?: string): Promise<readonly Running[]> {
+  const config = `--config=${home}/lvmd.yaml`;
+  const lvmd = lvmdSocket === undefined ? [] : [await startLvmd(node, config, lvmdSocket)];
   const words = [
-    ...['topolvm-node', '--embed-lvmd', `--config=${home}/lvmd.yaml`],
-    ...[`--csi-socket=${nodeSocket}`, '--metrics-bind-address=:18080'],
+    ...['topolvm-node', `--csi-socket=${nodeSocket}`, '--metrics-bind-address=:18080'],
+    ...(lvmdSocket === undefined ? ['--embed-lvmd', config] : [`--lvmd-socket=${lvmdSocket}`]),
   ];
   const env = { NODE_NAME: node.name, KUBECONFIG: `${home}/node.kubeconfig` };
   const driverOf = start(node, 'hypertopolvm', words, env);
   await hasSocket(node, nodeSocket);
   const interpreter = (await node.sh('ls -d /quarry/node_modules/node-linux-*/bin/node')).trim();
   const registrar = [interpreter, '/quarry/bench/kube/registrar.ts', driver, nodeSocket];
-  return [driverOf, startOn(node, 'registrar', registrar, {})];
+  return [...lvmd, driverOf, startOn(node, 'registrar', registrar, {})];
 }
 
-async function startController(node: Guest): Promise<readonly Running[]> {
+async function startLvmd(node: Guest, config: string, socket: string): Promise<Running> {
+  await node.sh(`mkdir -p $(dirname ${socket}) && rm -f ${socket}`);
+  const words = ['lvmd', config, '--metrics-bind-address=:18083'];
+  const running = start(node, 'hypertopolvm', words, {});
+  await hasSocket(node, socket);
+  return running;
+}
+
+async function startController(node: Guest, namespace: string): Promise<readonly Running[]> {
   const leading = ['--leader-election', `--leader-election-namespace=${namespace}`];
   const controller = start(
     node,

@@ -91,6 +91,12 @@ export class EdgeHost {
     return { code: exitCode ?? -1, text: `${stdout}${stderr}` };
   }
 
+  /** What MicroShift does alone. */
+  async applyManifests(): Promise<void> {
+    const { code, text } = await this.run('systemctl restart microshift-manifests');
+    assert.equal(code, 0, text);
+  }
+
   /** The commands of a section, as they stand there. A host of the lab has no podman. */
   async runGuide(heading: string): Promise<readonly Ended[]> {
     const section = (await readFile(guide, 'utf8')).split(`\n${heading}\n`)[1]?.split('\n## ')[0];
@@ -139,11 +145,21 @@ export class EdgeHost {
  */
 const systemctl = `#!/bin/sh -e
 units=/etc/systemd/system
-run() { $(sed -n 's/^ExecStart=//p' $units/$1); }
+run() {
+  tries=20
+  until $(sed -n 's/^ExecStart=//p' $units/$1); do
+    code=$?; tries=$((tries - 1))
+    # What is not there yet is tried again, as Restart=on-failure has it.
+    [ $code = 75 ] && [ $tries -gt 0 ] || exit $code
+    sleep 3
+  done
+}
 case $1:$2 in
 enable:*)
   wants=$units/$(sed -n 's/^WantedBy=//p' $units/$2).wants
   mkdir -p $wants && ln -sf $units/$2 $wants/ ;;
+disable:*) rm -f $units/*.wants/$2 ;;
+daemon-reload:*) ;;
 restart:microshift*)
   for manifests in /etc/microshift/manifests.d/*; do
     tries=30
@@ -151,6 +167,7 @@ restart:microshift*)
       tries=$((tries - 1)); [ $tries -gt 0 ] || exit 1; sleep 2
     done
   done
+  [ $2 != microshift-manifests ] || exit 0
   for unit in $units/microshift.service.wants/*; do run \${unit##*/}; done ;;
 restart:*) run $2 ;;
 esac

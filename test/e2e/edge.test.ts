@@ -13,6 +13,7 @@ import type { E2eStage } from './stage.ts';
 const disks = [
   { name: 'a', sizeBytes: 16n * GiB },
   { name: 'b', sizeBytes: 2n * GiB },
+  { name: 'c', sizeBytes: 2n * GiB },
 ];
 const rhel: Place = { group: 'rhel', spareBytes: 10n * GiB, foreign: ['root'] };
 
@@ -255,7 +256,50 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await stage.until('no volume is left', async () => (await stage.lvs()).length === 1);
     await stage.audit();
   });
+
+  test('an LVMCluster with classes and a file: refused; without the file it works', async () => {
+    const life = await host.life();
+    await stage.cluster.kubectl(['delete', 'lvmcluster', 'lvms', `--namespace=${namespace}`]);
+    const manifest = managed(await host.node.devicePath('c'));
+    await host.write('/etc/microshift/manifests.d/quarry/storage.yaml', manifest);
+    const both = await host.restart();
+    assert.equal(both.code, 2, both.text);
+    assert.match(both.text, /it has device classes \(vg1\), and .*lvmd\.yaml is there, too/);
+    assert.equal(await host.life(), life);
+
+    await host.remove(lvmdPath);
+    const { code, text } = await host.restart();
+    assert.equal(code, 0, text);
+    assert.match(text, /LVMCluster mine has device classes: agents write lvmd\.yaml/);
+    const health = await host.greenboot();
+    assert.equal(health.code, 0, health.text);
+    await stage.remove('storageclass', 'user', 'topolvm-provisioner');
+    stage.layout = { vg1: { group: 'vg1' }, '': rhel };
+    await serves(stage, 'from-bare', 'lvms-vg1');
+    assert.match(await host.node.sh('cat /etc/topolvm/lvmd.yaml'), /vg1/);
+    await anotherLife(host, life);
+    await stage.until('no volume is left', async () => (await stage.lvs()).length === 1);
+    await stage.audit();
+  });
 });
+
+/** In the place of the empty one. */
+function managed(path: string): string {
+  return `apiVersion: lvm.topolvm.io/v1alpha1
+kind: LVMCluster
+metadata:
+  name: mine
+  namespace: ${namespace}
+spec:
+  storage:
+    deviceClasses:
+      - name: vg1
+        default: true
+        fstype: xfs
+        deviceSelector:
+          paths: [${path}]
+`;
+}
 
 /** The text, and a DaemonSet for it. */
 async function isInForce(host: EdgeHost, text: string): Promise<void> {

@@ -76,8 +76,8 @@ function byCluster(view: EdgeView, cluster: LvmCluster): DesiredEdge {
   const owner = `it has device classes (${showFew(classNamesOf(cluster), 3)})`;
   if (view.text !== undefined) {
     const problem =
-      `${owner}, and ${view.file} is there, too: only one can say what there is. Remove the file, ` +
-      'or delete the LVMCluster and make one with configurationPolicy ExternalConfiguration';
+      `${owner}, and ${view.file} is there, too: only one can say what there is. Remove the ` +
+      'file, or delete the LVMCluster and make one with configurationPolicy ExternalConfiguration';
     return { kind: 'refused', what, problems: [problem] };
   }
   const left = leftBehind(view, new Set(classNamesOf(cluster)));

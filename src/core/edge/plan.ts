@@ -133,8 +133,8 @@ function withdrawOld(wish: EdgeWish, { old, oldPods }: EdgeSight): EdgeDecision 
   }
   if (wish.replacesTopolvm) return { kind: 'do', deed: { kind: 'delete-old', old: first } };
   const why =
-    `${first.kind} ${wish.namespace}/${first.name} is there, and two cannot serve one node: delete ` +
-    'it, or run this with --replace-topolvm. Leave definitions and classes; no volume is touched';
+    `${first.kind} ${wish.namespace}/${first.name} is there, and two cannot serve one node: ` +
+    'delete it, or run this with --replace-topolvm. Leave definitions and classes; no volume is touched';
   return { kind: 'blocked', why };
 }
 
