@@ -140,6 +140,20 @@ describe('from the TopoLVM that MicroShift brought', { timeout: 2_700_000 }, () 
     await stage.audit();
   });
 
+  test('an LVMCluster without a word, as MicroShift makes it, means the same', async () => {
+    await stage.cluster.kubectl(['delete', 'lvmcluster', 'lvms', `--namespace=${namespace}`]);
+    const metadata = { name: 'lvms', namespace };
+    await stage.cluster.apply([
+      { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', metadata },
+    ]);
+    await stage.until('it is Ready', async () => {
+      const { state, conditions = [] } = (await clusterOf(stage)).status ?? {};
+      return state === 'Ready' && conditions.some(({ reason }) => reason === 'VGsUnmanaged');
+    });
+    assert.equal((await host.greenboot()).code, 0);
+    assert.equal(await words(stage), 'plain\nmirrored\n');
+  });
+
   test('logs are where they are said to be', async () => {
     const { spec } = await stage.boundClaim('new-mirrored');
     const words = ['logs', 'daemonset/vg-manager', '--container=vg-manager'];
