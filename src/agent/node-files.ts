@@ -1,4 +1,5 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { access, constants, readFile, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import type { Wipes } from '../core/device/wipes.ts';
 import { writeDurably } from '../host/durable-file.ts';
@@ -9,6 +10,8 @@ import { readWipes, writeWipes } from '../host/wiped-disks.ts';
 export type NodeFiles = {
   /** Undefined where there is none. */
   readLvmd(): Promise<string | undefined>;
+  /** Fails where it cannot be written, such as a ConfigMap. */
+  checkLvmd(): Promise<void>;
   /**
    * Instead of what stood there when it was read; refused when that is another text by now. What
    * it says is in force when this is done, if it can be.
@@ -35,6 +38,7 @@ type Places = {
 export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFiles {
   return {
     readLvmd: () => telling(lvmdFile, 'read', () => textIn(lvmdFile)),
+    checkLvmd: () => telling(lvmdFile, 'written', () => access(dirname(lvmdFile), constants.W_OK)),
     writeLvmd: async (text, before) => {
       await telling(lvmdFile, 'written', async () => {
         if ((await textIn(lvmdFile)) !== before)

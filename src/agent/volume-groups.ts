@@ -153,9 +153,12 @@ export class VolumeGroups {
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
     const troubles: Troubles = new Map();
     await this.#settleNotes(wished(), troubles, signal);
-    const { wish, kept } = await this.#permitWipes(wished(), troubles);
+    const isClosed = await this.#isClosed(wished(), troubles);
+    const { wish, kept } = isClosed
+      ? { wish: wished(), kept: new Map<string, readonly string[]>() }
+      : await this.#permitWipes(wished(), troubles);
     await this.#markAll(wish, troubles, signal);
-    await this.#make(wish, troubles);
+    if (!isClosed) await this.#make(wish, troubles);
     const unserved = await this.#serve(wish);
     const gone: LvmVolumeGroup[] = [];
     for (const group of wish.leaving) {
@@ -226,6 +229,19 @@ export class VolumeGroups {
   #noted({ served }: NodeWish): readonly LvmVolumeGroup[] {
     const { node } = this.#parts;
     return served.filter((group) => noteText(releaseNote(group, node)) !== undefined);
+  }
+
+  /** No disk is taken for a class that could not be served afterwards. */
+  async #isClosed({ desired }: NodeWish, troubles: Troubles): Promise<boolean> {
+    if (desired.volumeGroups.length === 0) return false;
+    try {
+      await this.#parts.files.checkLvmd();
+      return false;
+    } catch (error) {
+      const why = `nothing is made, because it could not be served: ${whyOf(error)}`;
+      for (const { name } of desired.volumeGroups) troubles.set(name, why);
+      return true;
+    }
   }
 
   /** Which PVs shall leave is written down before any of them does. */

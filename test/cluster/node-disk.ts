@@ -64,6 +64,7 @@ export class NodeDisk {
       this.#do(life, () => put(new Map(groups)));
     return {
       readLvmd: () => this.#do(life, () => this.#lvmd),
+      checkLvmd: () => this.#do(life, () => undefined),
       writeLvmd: async (text, before) => {
         await this.#do(life, () => this.#write(text, before));
         await reread();

@@ -51,3 +51,16 @@ test('a label that was not of the group stays', async () => {
   await scene.until('gone', () => isGone(scene));
   assert.deepEqual(labels(scene), [disk]);
 });
+
+test('no disk is taken while lvmd.yaml cannot be written', async () => {
+  const scene = new GroupScene();
+  scene.refusesLvmd = true;
+  scene.group('vg1', {});
+  scene.start();
+  const why = /nothing is made, because it could not be served: .*lvmd\.yaml: read-only/;
+  await scene.until('told', () => why.test(scene.told('vg1')?.reason ?? ''));
+  assert.deepEqual(labels(scene), []);
+  scene.refusesLvmd = false;
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.equal(labels(scene).length, 3);
+});

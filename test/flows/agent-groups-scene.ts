@@ -44,6 +44,7 @@ export class GroupScene {
   inventory: Inventory | undefined;
   wipes: Wipes = new Map();
   refusesWipes = false;
+  refusesLvmd = false;
   #stop = new AbortController();
   #bug: unknown;
 
@@ -76,6 +77,9 @@ export class GroupScene {
       },
       files: {
         readLvmd: async () => this.lvmd,
+        checkLvmd: async () => {
+          if (this.refusesLvmd) throw new OperationError('FileFailed', 'lvmd.yaml: read-only');
+        },
         writeLvmd: async (text, before) => {
           if (before !== this.lvmd) throw new OperationError('FileFailed', 'it is another one');
           if (!signal.aborted) this.lvmd = text;
