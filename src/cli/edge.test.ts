@@ -60,7 +60,7 @@ test('apply and health speak to an API server with what the environment names', 
   const { length } = server.api.writes;
   assert.equal((await run('apply')).code, 0);
   assert.equal(server.api.writes.length, length);
-  const { code, text } = await run('health', '--timeout', '1');
+  const { code, text } = await run('health', '--timeout', '5');
   assert.equal(code, 1);
   assert.match(text, /quarry: there is no Node/);
 });
