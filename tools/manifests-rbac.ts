@@ -92,8 +92,8 @@ function volumeRules(domain: string): readonly Rule[] {
     rule('', ['persistentvolumeclaims'], [...read, 'patch']),
     // How far a growth is.
     rule('', ['persistentvolumeclaims/status'], ['patch']),
-    // Labels of nodes give topology, their annotations free space. Patched: TopoLVM's finalizer
-    // is taken off a Node that is being deleted.
+    // Labels of nodes give topology, their annotations free space. Patched: which version leads,
+    // for the agent, and TopoLVM's finalizer is taken off a Node that is being deleted.
     rule('', ['nodes'], [...follow, 'patch']),
     // Events are written in the namespace of what they are about.
     rule('', ['events'], ['create', 'patch']),
@@ -167,7 +167,7 @@ function agentRules(domain: string): Rules {
       rule(domain, ['logicalvolumes'], [...read, 'patch']),
       // What became of them.
       rule(domain, ['logicalvolumes/status'], ['patch']),
-      // Its own Node: annotations with free space, and TopoLVM's finalizer.
+      // Its own Node: annotations with free space and its version, and TopoLVM's finalizer.
       rule('', ['nodes'], [...follow, 'patch']),
       // Which classes it has to tell the capacity of.
       rule('storage.k8s.io', ['storageclasses'], follow),

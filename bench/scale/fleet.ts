@@ -1,5 +1,6 @@
 import { decodeNodeFile } from '../../src/api/node-file/decode.ts';
 import { GiB } from '../../src/base/bytes.ts';
+import { ownProtocols } from '../../src/core/cluster/protocol.ts';
 import { desiredNode } from '../../src/core/node.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Transport } from '../../src/kube/transport.ts';
@@ -72,6 +73,7 @@ export class FleetNode {
       ...{ transport: () => transport, clock, chance, wall: Date.now },
       client: () => new KubeClient({ transport, clock, chance }),
       ...{ life: new Life(clock), self: this.name, log: () => undefined },
+      build: { version: '0', protocols: ownProtocols },
       ...{ node: this.name, host: this.world.host(), desired: desiredNode(decoded.spec) },
       ...{ disk: new NodeDisk(new Chance(1)), judge: () => undefined, serve: () => undefined },
     });

@@ -1,6 +1,7 @@
 import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
 import { OperationError } from '../base/failures.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
+import { ownProtocols, type Protocols } from '../core/cluster/protocol.ts';
 import { KubeClient } from '../kube/client.ts';
 import { type Kind, metadataShape } from '../kube/kind.ts';
 import { Limiter } from '../kube/limiter.ts';
@@ -34,6 +35,8 @@ export type AgentOptions = Omit<
   readonly hasSchedulerExtender: boolean;
   /** Makes volume groups as LVMClusters ask for them, and writes lvmd.yaml. */
   readonly makesGroups?: boolean;
+  /** Others only in tests. */
+  readonly protocols?: Protocols;
 };
 
 export type AgentDoors = Doors & { readonly transport: Transport; readonly chance: Chance };
@@ -138,11 +141,12 @@ export class Agent {
     const limiter = new Limiter({ perSecond, atOnce }, clock);
     const client = new KubeClient({ transport, clock, chance, limiter });
     const { engine, volumes, groups } = standalone;
-    const { lvmdFile, stateDirectory, makesGroups = false } = options;
+    const { lvmdFile, stateDirectory, makesGroups = false, version } = options;
     const reread = () => standalone.configuration.reread();
     return new ClusterWork({
       ...{ client, ledger, engine, volumes, groups, clock, chance, log },
       ...{ names: options.names, node: options.node, namespace: options.namespace },
+      build: { version, protocols: options.protocols ?? ownProtocols },
       hasSchedulerExtender: options.hasSchedulerExtender,
       making: makesGroups
         ? {

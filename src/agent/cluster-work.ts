@@ -1,10 +1,12 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
 import type { CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
+import { type Blocked, blocked } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import { recordsIn } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
+import { type Build, skewOfAgent } from '../core/cluster/skew.ts';
 import type { DeviceClass } from '../core/device-class.ts';
 import type { LvmdSight } from '../core/lvm-cluster/external-report.ts';
 import { type Inventory, inventoryText } from '../core/lvm-cluster/inventory.ts';
@@ -37,6 +39,7 @@ export type ClusterWorkParts = {
   readonly client: KubeClient;
   readonly names: ClusterNames;
   readonly node: string;
+  readonly build: Build;
   /** Where the objects about capacity are. */
   readonly namespace: string;
   readonly owner: () => Promise<OwnerReference | undefined>;
@@ -66,6 +69,7 @@ export class ClusterWork {
   readonly #storageClasses: Informer<StorageClass>;
   readonly #capacities: Informer<CsiStorageCapacity>;
   #strays = '';
+  #skew: string | undefined;
   readonly #work: LogicalVolumes;
   readonly #node: NodeReport;
   readonly #capacity: CapacityReport;
@@ -84,20 +88,23 @@ export class ClusterWork {
     this.#capacities = this.#informer(csiStorageCapacityKind, [own]);
     parts.ledger.follow(this.#volumes);
     const doors = { client, names, node, clock, chance, log };
-    const { engine, volumes, groups, classes } = parts;
+    const { engine, volumes, groups, classes, build } = parts;
+    const skew = () => this.#skewNow();
     this.#work = new LogicalVolumes({
-      ...{ ...doors, kind, informer: this.#volumes, engine, volumes, groups, classes },
+      ...{ ...doors, kind, informer: this.#volumes, engine, volumes, groups, classes, skew },
       changed: () => this.#roomChanged(),
     });
     this.#node = new NodeReport({
-      ...{ ...doors, informer: this.#nodes, isEager: parts.hasSchedulerExtender },
+      ...{ ...doors, informer: this.#nodes, isEager: parts.hasSchedulerExtender, build },
       capacities: () => this.#told(),
       inventory: () => this.#inventory,
     });
     this.#capacity = new CapacityReport({
       ...{ ...doors, namespace, owner: parts.owner },
       ...{ classes: this.#storageClasses, capacities: this.#capacities },
-      room: (className, optionClass) => volumes.capacity(className, optionClass),
+      // Whoever gets nothing new has no room for it: pods go to nodes that do.
+      room: async (className, optionClass) =>
+        skew() === undefined ? volumes.capacity(className, optionClass) : undefined,
     });
   }
 
@@ -113,13 +120,17 @@ export class ClusterWork {
 
   /** Until the signal fires and what is under way has ended. Only a bug of ours rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const left = this.#parts.engine.model.onReport((host) => this.#looked(host));
+    const ends = [
+      this.#parts.engine.model.onReport((host) => this.#looked(host)),
+      this.#nodes.onChange(() => this.#lookForSkew()),
+    ];
+    void this.#nodes.synced.then(() => this.#lookForSkew());
     const watches = [this.#volumes, this.#nodes, this.#storageClasses, this.#capacities];
     const duties = [this.#work, this.#node, this.#capacity, ...this.#making()];
     try {
       await Promise.all([...watches, ...duties].map((each) => each.run(signal)));
     } finally {
-      left();
+      for (const end of ends) end();
     }
   }
 
@@ -147,6 +158,23 @@ export class ClusterWork {
     this.#strays = names;
     const message = `no LogicalVolume names ${names}: they are left alone`;
     if (names !== '') this.#parts.log({ level: 'warn', message });
+  }
+
+  /** What a Node says of the operator is not known before it was read. */
+  #skewNow(): Blocked | undefined {
+    const { node: name, build } = this.#parts;
+    if (this.#nodes.hasSynced) return skewOfAgent(this.#nodes.get({ name }), build);
+    return blocked('ClusterUnavailable', `the Node ${name} has not been read yet`);
+  }
+
+  #lookForSkew(): void {
+    const why = this.#skewNow()?.message ?? '';
+    if (why === this.#skew) return;
+    this.#skew = why;
+    if (why !== '') this.#parts.log({ level: 'warn', message: why });
+    this.#groups?.changed();
+    this.#work.lookAgain();
+    this.#capacity.changed();
   }
 
   #roomChanged(): void {
@@ -180,6 +208,7 @@ export class ClusterWork {
     const groups = new VolumeGroups({
       ...{ ...stores, ...making, nodes: this.#nodes, client, node, engine, clock, chance, log },
       tellDisks: (inventory) => this.#tellDisks(inventory),
+      skew: () => this.#skewNow(),
     });
     this.#groups = groups;
     return [...Object.values(stores), groups];

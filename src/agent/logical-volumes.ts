@@ -1,7 +1,7 @@
 import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-volume.ts';
 import { showQuantity } from '../api/quantity.ts';
 import type { Bytes } from '../base/bytes.ts';
-import { failures, OperationError } from '../base/failures.ts';
+import { type Blocked, failures, OperationError } from '../base/failures.ts';
 import { groupIn } from '../core/cluster/agent-group.ts';
 import {
   type AgentDecision,
@@ -49,6 +49,8 @@ export type LogicalVolumesParts = {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
+  /** Why nothing new is done. */
+  readonly skew: () => Blocked | undefined;
   /** Told after each change of LVM. */
   readonly changed: () => void;
 };
@@ -100,15 +102,23 @@ export class LogicalVolumes {
     }
   }
 
-  /** Classes or groups came or went: what was refused may work now. */
+  /** Classes, groups or versions came or went: what was refused may work now. */
   lookAgain(): void {
     for (const { metadata } of this.#parts.informer.values()) this.#queue.add(metadata.name);
   }
 
   /** A look at the host may show that something is wrong with a volume, or well again. */
   looked(host: ObservedHost): void {
-    const { names, node, classes, informer } = this.#parts;
-    const world = { names, node, classes: classes(), host, source: undefined, members: [] };
+    const { names, node, classes, informer, skew } = this.#parts;
+    const world = {
+      skew: skew(),
+      names,
+      node,
+      classes: classes(),
+      host,
+      source: undefined,
+      members: [],
+    };
     for (const object of informer.values()) {
       const view = { ...world, object, refusedRequest: undefined };
       const isMade = (object.status?.volumeID ?? '') !== '';
@@ -157,6 +167,7 @@ export class LogicalVolumes {
       ...{ names, node, object, members, classes: classes(), host: await volumes.host() },
       source: await this.#sourceOf(object),
       refusedRequest: this.#refused.get(object.metadata.uid),
+      skew: this.#parts.skew(),
     };
   }
 

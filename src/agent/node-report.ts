@@ -1,6 +1,7 @@
 import type { Node } from '../api/objects/storage.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import { decideNode } from '../core/cluster/node-annotations.ts';
+import type { Build } from '../core/cluster/skew.ts';
 import type { LvmdCapacity } from '../core/lvmd-capacity.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/errors.ts';
@@ -19,6 +20,7 @@ export type NodeReportParts = {
   readonly node: string;
   /** Nothing before the first look at the host. */
   readonly capacities: () => readonly LvmdCapacity[] | undefined;
+  readonly build: Build;
   /** What the disks are, where somebody plans by it. */
   readonly inventory: () => string | null | undefined;
   /** Somebody schedules by the annotations. */
@@ -59,19 +61,14 @@ export class NodeReport {
   }
 
   async #work(): Promise<Again> {
-    const { client, informer, names, node: name, clock, isEager } = this.#parts;
+    const { client, informer, names, node: name, build, clock, isEager } = this.#parts;
     const node = informer.get({ name });
     const capacities = this.#parts.capacities();
     if (node === undefined || capacities === undefined) return undefined;
     const intervalMs = isEager ? 0 : agentLimits.nodeWriteMs;
     const time = { nowMs: clock.nowMs(), writtenAtMs: this.#writtenAtMs, intervalMs };
-    const decision = decideNode({
-      names,
-      node,
-      capacities,
-      inventory: this.#parts.inventory(),
-      ...time,
-    });
+    const inventory = this.#parts.inventory();
+    const decision = decideNode({ names, node, capacities, inventory, build, ...time });
     if (decision.kind === 'later') return decision;
     if (decision.kind === 'rest') return undefined;
     informer.putOwn(await client.patch(nodeKind, { name }, nodePatch(node, decision)));

@@ -5,7 +5,7 @@ import type {
 } from '../api/objects/lvm-volume-group.ts';
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
-import { OperationError } from '../base/failures.ts';
+import { type Blocked, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { endedWipes } from '../core/device/wipes.ts';
@@ -17,6 +17,7 @@ import {
   reportFor,
   stayReport,
   withMove,
+  withSkew,
   withTrouble,
   withWarnings,
 } from '../core/lvm-cluster/node-report.ts';
@@ -52,6 +53,8 @@ export type VolumeGroupsParts = {
   /** Hears of the disks with every look at them. */
   readonly tellDisks: (inventory: Inventory) => void;
   readonly lvmd: () => LvmdSight;
+  /** Why nothing is made, changed or taken away. */
+  readonly skew: () => Blocked | undefined;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
@@ -71,6 +74,8 @@ type Sight = {
   readonly unserved: string | undefined;
   /** Why disks are not wiped, by the name of the group. */
   readonly kept: ReadonlyMap<string, readonly string[]>;
+  /** Why nothing is done at all. */
+  readonly skew: Blocked | undefined;
 };
 
 /**
@@ -151,6 +156,8 @@ export class VolumeGroups {
     const tolerations = note?.tolerations;
     const seen = { node, report: this.#reports.object, known, present };
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
+    const skew = this.#parts.skew();
+    if (skew !== undefined) return this.#standStill(wished(), skew, signal);
     const troubles: Troubles = new Map();
     await this.#settleNotes(wished(), troubles, signal);
     const isClosed = await this.#isClosed(wished(), troubles);
@@ -169,7 +176,7 @@ export class VolumeGroups {
     }
     // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
     const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
-    const sight = { wish, devices: looked.devices, troubles, unserved, kept };
+    const sight = { wish, devices: looked.devices, troubles, unserved, kept, skew };
     const told = this.#told(sight, looked);
     this.#sight = sight;
     await this.#noteWipes(sight, told, signal);
@@ -186,6 +193,19 @@ export class VolumeGroups {
     // Of what has left the note is struck out.
     if (this.#noted(wish).length > 0) return { afterMs: agentLimits.groupsSettleMs };
     return isOpen ? { afterMs: agentLimits.devicesAgainMs } : undefined;
+  }
+
+  /** The operator may mean something else by its groups: what is there is told, and stays. */
+  async #standStill(wish: NodeWish, skew: Blocked, signal: AbortSignal): Promise<Again> {
+    const troubles: Troubles = new Map(
+      wish.leaving.map(({ metadata }) => [metadata.name, `${skew.code}: ${skew.message}`]),
+    );
+    const node = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
+    const nothing = { unserved: undefined, kept: new Map<string, readonly string[]>() };
+    this.#sight = { wish, devices: node.devices, troubles, ...nothing, skew };
+    await this.#tellDisks(node, troubles);
+    await this.#reports.tell(this.#told(this.#sight, node), signal);
+    return { afterMs: agentLimits.groupsAgainMs };
   }
 
   /** The file and its groups are the administrator's: nothing is made and nothing written. */
@@ -342,7 +362,7 @@ export class VolumeGroups {
   }
 
   #told(
-    { wish, troubles, unserved, kept }: Sight,
+    { wish, troubles, unserved, kept, skew }: Sight,
     node: ObservedNode,
   ): readonly LvmVolumeGroupStatus[] {
     const { served, unmarked, leaving, desired } = wish;
@@ -351,7 +371,8 @@ export class VolumeGroups {
     const made = reportFor(all, desired, node, this.#reports.told)
       .map((one) => withTrouble(one, troubles.get(one.name ?? '')))
       .map((one) => withMove(one, moves.in(one.name ?? '')))
-      .map((one) => withWarnings(one, kept.get(one.name ?? '') ?? []));
+      .map((one) => withWarnings(one, kept.get(one.name ?? '') ?? []))
+      .map((one) => withSkew(one, skew));
     const staying = leaving.flatMap((group) => {
       const why = troubles.get(group.metadata.name);
       return why === undefined ? [] : [stayReport(group, node, why)];

@@ -69,6 +69,12 @@ export const clusterFailures = {
     'system',
     'Ask again: another instance leads, or none does for a moment.',
   ),
+  VersionSkew: row(
+    'UNAVAILABLE',
+    'backoff',
+    'administrator',
+    'Finish the roll-out of operator and agents, or undo it: it is tried again by itself.',
+  ),
   RegistrationRefused: row(
     'FAILED_PRECONDITION',
     'backoff',

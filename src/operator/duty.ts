@@ -3,6 +3,7 @@ import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { PersistentVolume } from '../api/objects/persistent-volume.ts';
 import type { CsiNode, CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
+import type { Build } from '../core/cluster/skew.ts';
 import type { GroupBook, VolumeBook } from '../csi/book.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Informer } from '../kube/informer.ts';
@@ -19,6 +20,8 @@ export type Cluster = {
   /** Fenced: after our lease is lost nothing that changes goes out. */
   readonly client: KubeClient;
   readonly names: ClusterNames;
+  /** What we are, for the agents. */
+  readonly build: Build;
   readonly stores: Stores;
   readonly book: VolumeBook;
   readonly groups: GroupBook;

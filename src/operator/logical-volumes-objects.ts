@@ -1,6 +1,6 @@
 import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import { OperationError } from '../base/failures.ts';
-import { idOf } from '../core/cluster/logical-volume.ts';
+import { idOf, type newLogicalVolume } from '../core/cluster/logical-volume.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import type { Signal } from '../engine/ports.ts';
 import type { KubeClient, NewObject } from '../kube/client.ts';
@@ -19,7 +19,12 @@ export type ObjectParts = {
   readonly names: ClusterNames;
   readonly store: Informer<LogicalVolume>;
   readonly clock: Clock;
+  /** Throws where the agent of a node would not understand what is asked of it. */
+  readonly mayAsk: (node: string) => void;
 };
+
+/** A LogicalVolume that is to be made. */
+export type Draft = NewObject & ReturnType<typeof newLogicalVolume>;
 
 /** Who waits asks the server itself after so long: a watch tells no more than it was told. */
 const lookAgainMs = 30_000;
@@ -77,8 +82,9 @@ export class LogicalVolumeObjects {
   }
 
   /** The object that was made, or undefined when there is one of this name already. */
-  async make(draft: NewObject & { readonly metadata: { readonly name: string } }) {
-    const { client, store } = this.#parts;
+  async make(draft: Draft) {
+    const { client, store, mayAsk } = this.#parts;
+    mayAsk(draft.spec.nodeName);
     try {
       const made = await client.create(this.#kind, draft);
       store.putOwn(made);
@@ -100,6 +106,7 @@ export class LogicalVolumeObjects {
   /** This very one; another of its name stays. Answers when it is gone, and its LV with it. */
   async remove(volume: LogicalVolume, signal: AbortSignal | undefined): Promise<void> {
     const { name, uid } = volume.metadata;
+    this.#parts.mayAsk(volume.spec.nodeName);
     // That it is gone may be told before the answer to the deletion is.
     const wasTold = this.named(name)?.metadata.uid === uid;
     try {

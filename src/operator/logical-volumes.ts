@@ -31,23 +31,25 @@ import {
   roomIn,
   type WantedClass,
 } from '../core/cluster/placement.ts';
+import { type Build, skewOfOperator } from '../core/cluster/skew.ts';
 import { type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { VolumeBook, VolumeView, Whereabouts } from '../csi/book.ts';
 import { orThrow } from '../csi/outcome.ts';
 import type { CreateSnapshot, CreateVolume } from '../csi/volumes.ts';
 import type { Signal } from '../engine/ports.ts';
 import { Turns } from '../engine/turns.ts';
-import type { NewObject } from '../kube/client.ts';
 import type { WallClock } from '../kube/ports.ts';
 import type { Stores } from './duty.ts';
 import {
   asAbortSignal,
+  type Draft,
   LogicalVolumeObjects,
   left,
   type ObjectParts,
 } from './logical-volumes-objects.ts';
 
-export type BookParts = Omit<ObjectParts, 'store'> & {
+export type BookParts = Omit<ObjectParts, 'store' | 'mayAsk'> & {
+  readonly build: Build;
   readonly stores: Pick<Stores, 'logicalVolumes' | 'classes' | 'nodes' | 'capacities'>;
   readonly wall: WallClock;
   /** Throws where another instance leads: who asks for a change is told before anything is read. */
@@ -71,7 +73,9 @@ export class LogicalVolumeBook implements VolumeBook {
 
   constructor(parts: BookParts) {
     this.#parts = parts;
-    this.objects = new LogicalVolumeObjects({ ...parts, store: parts.stores.logicalVolumes });
+    const mayAsk = (node: string) => this.#mayAsk(node);
+    const store = parts.stores.logicalVolumes;
+    this.objects = new LogicalVolumeObjects({ ...parts, store, mayAsk });
   }
 
   create(request: CreateVolume, nodes: Whereabouts, signal?: Signal): Promise<VolumeView> {
@@ -145,6 +149,7 @@ export class LogicalVolumeBook implements VolumeBook {
   ): Promise<LogicalVolume> {
     const { name, uid } = object.metadata;
     const look = (now: LogicalVolume | undefined) => settled(makingProgress(now, uid));
+    if (look(object) === undefined) this.#mayAsk(object.spec.nodeName);
     const end = await this.objects.until(object, look, signal);
     if (end.kind === 'made') return end.volume;
     if (end.kind === 'gone') throw changedMeanwhile(name);
@@ -320,6 +325,7 @@ export class LogicalVolumeBook implements VolumeBook {
         throw new OperationError('VolumeNotFound', `there is no volume ${name}`);
       }
       if (sizeOf(volume) >= asked) return volume;
+      this.#mayAsk(volume.spec.nodeName);
       try {
         const { resourceVersion } = await this.#withoutFailure(volume);
         const at = new Date(this.#parts.wall()).toISOString();
@@ -394,6 +400,12 @@ export class LogicalVolumeBook implements VolumeBook {
     return this.turns.run(name, begin, signal);
   }
 
+  #mayAsk(node: string): void {
+    const { stores, build } = this.#parts;
+    const skew = skewOfOperator(stores.nodes.get({ name: node }), build);
+    if (skew !== undefined) throw thrown(skew);
+  }
+
   #inventory(): Inventory {
     const { names, stores } = this.#parts;
     const { classes, nodes, capacities, logicalVolumes } = stores;
@@ -412,9 +424,6 @@ export class LogicalVolumeBook implements VolumeBook {
     };
   }
 }
-
-/** A LogicalVolume that is to be made. */
-export type Draft = NewObject & ReturnType<typeof newLogicalVolume>;
 
 function settled(progress: Progress): Exclude<Progress, { readonly kind: 'waiting' }> | undefined {
   return progress.kind === 'waiting' ? undefined : progress;

@@ -17,6 +17,7 @@ import { Resizer } from './resizer.ts';
 import { type SnapshotControllerParts, snapshotController } from './snapshot-controller.ts';
 import { snapshotter } from './snapshotter.ts';
 import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
+import { VersionMarks } from './version-marks.ts';
 
 /** For who does what a cluster needs once for the snapshots of all drivers. */
 export type CommonParts = Omit<SnapshotControllerParts, 'cluster' | 'kinds'>;
@@ -40,6 +41,7 @@ export type Registration = {
 export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
   const { registration } = means;
   return [
+    new VersionMarks(cluster),
     new Adoption(cluster),
     new Provisioner(cluster),
     new Reclaimer(cluster),

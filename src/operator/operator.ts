@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { OperationError } from '../base/failures.ts';
 import { ourLease } from '../core/cluster/leases.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
+import { ownProtocols, type Protocols } from '../core/cluster/protocol.ts';
+import type { Build } from '../core/cluster/skew.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { controllerService } from '../csi/controller.ts';
 import { groupControllerService } from '../csi/group-controller.ts';
@@ -51,6 +53,8 @@ export type OperatorOptions = {
   readonly leaseTimes?: LeaseTimes;
   /** Whether we are the snapshot-controller of the cluster, too. */
   readonly isSnapshotController?: boolean;
+  /** Others only in tests. */
+  readonly protocols?: Protocols;
 };
 
 export type OperatorDoors = {
@@ -142,7 +146,15 @@ export class Operator {
     };
     const mayChange = () => this.#mayChange();
     const fenced = client.fenced(() => this.#fence());
-    this.book = new LogicalVolumeBook({ client: fenced, names, stores, clock, wall, mayChange });
+    this.book = new LogicalVolumeBook({
+      client: fenced,
+      names,
+      build: this.#build,
+      stores,
+      clock,
+      wall,
+      mayChange,
+    });
     this.#groups = new LogicalVolumeGroups({ book: this.book, newId: randomUUID, mayChange });
     const source = `${names.driver}_${host}`;
     this.#recorder = new EventRecorder({
@@ -262,7 +274,15 @@ export class Operator {
   #cluster({ fence }: Leadership): Cluster {
     const { options, clock, chance, wall, log } = this.#parts;
     return {
-      ...{ names: options.names, stores: this.stores, clock, chance, wall, log },
+      ...{
+        names: options.names,
+        build: this.#build,
+        stores: this.stores,
+        clock,
+        chance,
+        wall,
+        log,
+      },
       client: this.#client.fenced(fence),
       ...{ book: this.book, groups: this.#groups, recorder: this.#recorder },
     };
@@ -289,6 +309,11 @@ export class Operator {
     const { namespace } = this.#parts.options;
     const message = `this instance does not hold the lease ${namespace}/${ourLease}`;
     throw new OperationError('NotLeading', message);
+  }
+
+  get #build(): Build {
+    const { version, protocols = ownProtocols } = this.#parts.options;
+    return { version, protocols };
   }
 
   async #serve(): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type Owners,
   orphanGraceMs,
 } from '../core/cluster/orphans.ts';
+import { skewOfOperator } from '../core/cluster/skew.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { apiVersionOf } from '../kube/kind.ts';
 import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
@@ -89,7 +90,9 @@ export class Orphans implements Duty {
 
   /** What the stores say is asked of the server itself, and only the object as it is now is deleted. */
   async #remove(known: LogicalVolume, signal: AbortSignal): Promise<boolean> {
-    const { client, names } = this.#cluster;
+    const { client, names, stores, build } = this.#cluster;
+    const node = stores.nodes.get({ name: known.spec.nodeName });
+    if (skewOfOperator(node, build) !== undefined) return false;
     const kind = logicalVolumeKind(names.domain);
     const { name, uid } = known.metadata;
     const volume = await client.find(kind, { name }, { signal });

@@ -151,7 +151,7 @@ export class LogicalVolumeGroups implements GroupBook {
 /** Whatever is not over is asked for again, and goes on with what is there. */
 function isOver(error: unknown): boolean {
   if (!(error instanceof OperationError)) return false;
-  return !['Cancelled', 'ClusterUnavailable', 'NotLeading'].includes(error.code);
+  return !['Cancelled', 'ClusterUnavailable', 'NotLeading', 'VersionSkew'].includes(error.code);
 }
 
 function memberName(groupId: string, sourceId: string): string {

@@ -27,6 +27,7 @@ export const ourAgent: AgentProgram = (around) => {
   const work = new ClusterWork({
     ...{ client: around.client(), names, node, namespace, ledger, engine, volumes, groups },
     ...{ classes, clock, chance, log: (event) => around.log(event) },
+    build: around.build,
     ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
   });
   return {

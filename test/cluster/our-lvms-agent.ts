@@ -77,6 +77,7 @@ function workOf(around: NodeSurroundings, { engine, publisher, configuration }: 
   const work = new ClusterWork({
     ...{ client: around.client(), names, node, namespace, ledger, engine, volumes, groups },
     ...{ classes, clock, chance, log: (event) => around.log(event) },
+    build: around.build,
     ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
     making: {
       files: disk.files(life, () => configuration.reread()),

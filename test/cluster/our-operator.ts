@@ -27,10 +27,10 @@ function start(
   around: Surroundings,
   options: { readonly actsOnLvmClusters: boolean },
 ): Promise<Operator> {
-  const { transport, clock, chance, wall, self, log } = around;
+  const { transport, clock, chance, wall, self, log, build } = around;
   return startOperator(
     {
-      ...{ names: { domain: driver, driver }, namespace, version: '0', host: self },
+      ...{ names: { domain: driver, driver }, namespace, ...build, host: self },
       ...{ csiSocket: '', metricsAddress: '0', ...options },
     },
     log,

@@ -1,3 +1,4 @@
+import type { Build } from '../../src/core/cluster/skew.ts';
 import type { DesiredNode } from '../../src/core/node.ts';
 import type { Service } from '../../src/csi/service.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
@@ -19,6 +20,8 @@ export type Surroundings = {
   readonly life: Life;
   /** A name that no other process has, nor an earlier life of this one. */
   readonly self: string;
+  /** What it is and understands. */
+  readonly build: Build;
   readonly log: (line: { readonly level: string; readonly message: string }) => void;
   /** From now on API servers find these behind the Service. */
   readonly judge: (judges: ReadonlyMap<string, Judge>) => void;

@@ -1,3 +1,5 @@
+import { ownProtocols } from '../../src/core/cluster/protocol.ts';
+import type { Build } from '../../src/core/cluster/skew.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { JudgedApi } from '../kube/judged-api.ts';
@@ -45,6 +47,8 @@ export class ClusterStage {
   /** What our processes said, the newest last. */
   readonly lines: string[] = [];
   readonly bugs: string[] = [];
+  /** What the next life on a machine is, if not the program of this tree. */
+  readonly builds = new Map<string, Build>();
   readonly #spec: StageSpec;
   readonly #chance: Chance;
   readonly #wake: (() => void)[] = [];
@@ -252,6 +256,7 @@ export class ClusterStage {
       transport: link,
       client: () => new KubeClient({ transport: link(), clock: life.clock, chance: fraction }),
       ...{ clock: life.clock, chance: fraction, wall: () => clock.nowMs(), life, self },
+      build: this.builds.get(machine) ?? { version: '0', protocols: ownProtocols },
       judge: (judges) => this.webhook.serve({ life, machine, judges }),
       log: ({ level, message, ...rest }) => {
         this.lines.push(`${machine} ${role} ${level} ${message} ${JSON.stringify(rest)}`);

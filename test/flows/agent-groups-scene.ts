@@ -9,7 +9,7 @@ import type {
   LvmVolumeGroupStatus,
 } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
-import { OperationError } from '../../src/base/failures.ts';
+import { type Blocked, OperationError } from '../../src/base/failures.ts';
 import type { Wipes } from '../../src/core/device/wipes.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import type { LvmdSight } from '../../src/core/lvm-cluster/external-report.ts';
@@ -45,6 +45,8 @@ export class GroupScene {
   wipes: Wipes = new Map();
   refusesWipes = false;
   refusesLvmd = false;
+  /** Why the agent shall do nothing new. */
+  skew: Blocked | undefined;
   #stop = new AbortController();
   #bug: unknown;
 
@@ -72,6 +74,7 @@ export class GroupScene {
       ...{ ...stores, client, node: 'n1', engine, clock, chance },
       log: (event) => this.log.push(event),
       lvmd: () => this.#sight(),
+      skew: () => this.skew,
       tellDisks: (inventory) => {
         this.inventory = inventory;
       },

@@ -88,6 +88,7 @@ export class AgentScene {
       ...{ client, kind, informer: this.informer, names, node: 'n1', engine, classes },
       ...{ volumes: this.volumes, groups: new Groups({ ...common, volumes: this.volumes }) },
       ...{ clock, chance, log: (event) => this.log.push(event) },
+      skew: () => undefined,
       changed: () => {
         this.changes += 1;
       },

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import { GiB } from '../../src/base/bytes.ts';
 import type { ClusterNames } from '../../src/core/cluster/names.ts';
+import { ownProtocols } from '../../src/core/cluster/protocol.ts';
 import type { VolumeView } from '../../src/csi/book.ts';
 import type { CreateVolume } from '../../src/csi/volumes.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -20,6 +21,7 @@ import { FakeClock } from '../world/clock.ts';
 
 export const names: ClusterNames = { domain: 'topolvm.io', driver: 'topolvm.io' };
 export const namespace = 'quarry-system';
+const build = { version: '0', protocols: ownProtocols };
 
 export type Told = EventSubject & EventText;
 
@@ -40,7 +42,7 @@ export class OperatorScene {
     const { transport, clock } = this;
     const chance = () => 0.5;
     const client = new KubeClient({ transport, clock, chance });
-    const parts = { client, names, clock, chance, wall: () => clock.nowMs() };
+    const parts = { client, names, build, clock, chance, wall: () => clock.nowMs() };
     const stores = newStores({ ...parts, namespace, trouble: () => undefined });
     const mayChange = () => {
       if (!this.isLeading) throw new Error('not leading');

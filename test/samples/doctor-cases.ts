@@ -140,6 +140,25 @@ export const workloads: readonly Case[] = [
     ],
   },
   {
+    title: 'operator and agent of a node do not go together',
+    change: {
+      nodes: [
+        sample.node('n1'),
+        sample.node('n2', {
+          metadata: {
+            ...sample.node('n2').metadata,
+            annotations: {
+              ...sample.node('n2').metadata.annotations,
+              'quarry.io/operator-version': '{"version":"0.3.0","protocol":3,"oldestProtocol":2}',
+              'quarry.io/agent-version': '{"version":"0.1.0","protocol":1,"oldestProtocol":1}',
+            },
+          },
+        }),
+      ],
+    },
+    found: [['NewWorkRefused', 'Node n2', /operator is 0\.3\.0 .* agent of n2 is 0\.1\.0/]],
+  },
+  {
     title: 'kubelet does not know the driver',
     change: { csiNodes: [sample.csiNode('n1', 'topolvm.io'), sample.csiNode('n2', 'other.io')] },
     found: [['DriverNotRegistered', 'CSINode n2', /kubelet of n2/]],

@@ -9,7 +9,7 @@ import {
 } from '../../../test/samples/observed.ts';
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import { bytes, GiB, MiB } from '../../base/bytes.ts';
-import type { FailureCode } from '../../base/failures.ts';
+import { blocked, type FailureCode } from '../../base/failures.ts';
 import {
   type AgentView,
   decideLogicalVolume,
@@ -42,7 +42,7 @@ function decide(change: Change, view: Partial<AgentView> = {}) {
   return decideLogicalVolume({
     ...{ names, node: 'n1', object: object(change), source: undefined, members: [] },
     ...{ classes: [thickClass(), thinClass()], host: hostOf(sampleVg()) },
-    refusedRequest: undefined,
+    ...{ refusedRequest: undefined, skew: undefined },
     ...view,
   });
 }
@@ -82,6 +82,31 @@ const kinds: readonly (readonly [string, Change, string, Partial<AgentView>?])[]
 for (const [what, change, kind, view] of kinds) {
   test(what, () => assert.equal(decide(change, view).kind, kind));
 }
+
+test('with an operator that it does not go with an agent does nothing new', () => {
+  const skew = blocked('VersionSkew', 'they do not go together');
+  const taken = { spec: { source: 's', accessType: 'ro' } };
+  const works: readonly (readonly [Change, Partial<AgentView>?])[] = [
+    [{}],
+    [taken, { source: source({ volumeID: 'S' }) }],
+    [{ spec: { size: '2Gi' }, status: made }],
+    [{ metadata: going, status: made }, { host: withLv }],
+    [{ metadata: going }],
+    // In another protocol this size may be one.
+    [{ spec: { size: 'x' } }],
+  ];
+  for (const [change, view] of works) {
+    assert.notEqual(decide(change, view).kind, 'refuse');
+    assert.deepEqual(decide(change, { ...view, skew }), { ...skew, kind: 'refuse' });
+  }
+});
+
+test('and it goes on to guard and to tell of what is there', () => {
+  const skew = blocked('VersionSkew', 'they do not go together');
+  assert.equal(decide({ metadata: { finalizers: [] } }, { skew }).kind, 'mark');
+  assert.equal(decide({ status: made }, { skew }).kind, 'condition');
+  assert.equal(decide({ status: made }, { skew, host: withLv }).kind, 'rest');
+});
 
 test('marks keep what others put on', () => {
   const metadata = { finalizers: ['x'], labels: { ...labels, 'topolvm.io/node': undefined } };

@@ -28,6 +28,8 @@ export type AgentView = {
   readonly host: ObservedHost;
   /** The request to grow that was refused for good, in this life of the process. */
   readonly refusedRequest: string | undefined;
+  /** Why nothing new is done: the operator may mean something else by what it writes. */
+  readonly skew: Blocked | undefined;
 };
 
 export type AgentMember = {
@@ -94,6 +96,32 @@ export type WantedGroup = {
 };
 
 export function decideLogicalVolume(view: AgentView): AgentDecision {
+  const decision = decideInWords(view);
+  if (view.skew === undefined || !isNewWork(decision)) return decision;
+  return { ...view.skew, kind: 'refuse' };
+}
+
+/** Also to call something impossible is an answer to words that may mean something else. */
+function isNewWork({ kind }: AgentDecision): boolean {
+  switch (kind) {
+    case 'create':
+    case 'snapshot':
+    case 'group':
+    case 'expand':
+    case 'remove':
+    case 'fail':
+      return true;
+    case 'rest':
+    case 'wait':
+    case 'mark':
+    case 'fill':
+    case 'condition':
+    case 'refuse':
+      return false;
+  }
+}
+
+function decideInWords(view: AgentView): AgentDecision {
   const { names, node, object } = view;
   const { metadata, spec, status } = object;
   const { pendingDeletionAnnotation, volumeFinalizer } = clusterNames(names);

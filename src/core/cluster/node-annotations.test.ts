@@ -3,9 +3,12 @@ import test from 'node:test';
 import { bytes } from '../../base/bytes.ts';
 import type { LvmdCapacity } from '../lvmd-capacity.ts';
 import { decideNode, type NodeView } from './node-annotations.ts';
+import { agentBuildAnnotation, buildText } from './skew.ts';
 
 const names = { domain: 'topolvm.io', driver: 'topolvm.io' };
 const finalizer = 'topolvm.io/node';
+const build = { version: '0.1.0', protocols: { newest: 1, oldest: 1 } };
+const own = { [agentBuildAnnotation]: buildText(build) };
 
 function capacity(deviceClass: string, free: bigint, isDefault = false): LvmdCapacity {
   return {
@@ -26,7 +29,7 @@ function view(change: Partial<NodeView> & { readonly metadata?: object } = {}): 
     metadata: { name: 'n1', uid: 'u', resourceVersion: '1', finalizers: [finalizer], ...metadata },
   };
   const times = { nowMs: 100_000, writtenAtMs: undefined, intervalMs: 60_000 };
-  return { names, node, capacities: [capacity('a', 10n, true)], ...times, ...rest };
+  return { names, node, build, capacities: [capacity('a', 10n, true)], ...times, ...rest };
 }
 
 test('each class and the default have their free bytes, thin ones what may be promised', () => {
@@ -34,6 +37,7 @@ test('each class and the default have their free bytes, thin ones what may be pr
   assert.deepEqual(decideNode(view({ capacities })), {
     kind: 'write',
     annotations: {
+      ...own,
       'capacity.topolvm.io/a': '10',
       'capacity.topolvm.io/b': '99',
       'capacity.topolvm.io/00default': '10',
@@ -48,7 +52,8 @@ test('without a default class the default has nothing', () => {
   assert.equal(decision.annotations['capacity.topolvm.io/00default'], '0');
 });
 
-const same = { 'capacity.topolvm.io/a': '10', 'capacity.topolvm.io/00default': '10', other: 'x' };
+const free = { 'capacity.topolvm.io/a': '10', 'capacity.topolvm.io/00default': '10', other: 'x' };
+const same = { ...free, ...own };
 
 test('what is true already is not written', () => {
   assert.deepEqual(decideNode(view({ metadata: { annotations: same } })), { kind: 'rest' });
@@ -97,4 +102,13 @@ test('what the disks are is told when it changes, and taken off when it cannot b
   assert.deepEqual(annotations(null, told), { 'quarry.io/devices': null });
   assert.deepEqual(annotations(null, same), 'rest');
   assert.deepEqual(annotations(undefined, told), 'rest', 'nobody asks');
+});
+
+test('the version is told when it is another one, and when somebody took it off', () => {
+  const older = buildText({ ...build, version: '0.0.9' });
+  for (const annotations of [free, { ...free, [agentBuildAnnotation]: older }]) {
+    const decision = decideNode(view({ metadata: { annotations } }));
+    assert.ok(decision.kind === 'write');
+    assert.deepEqual(decision.annotations, own);
+  }
 });

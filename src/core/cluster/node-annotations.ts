@@ -4,6 +4,7 @@ import { noBytes } from '../../base/bytes.ts';
 import { inventoryAnnotation } from '../lvm-cluster/inventory.ts';
 import type { LvmdCapacity } from '../lvmd-capacity.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
+import { agentBuildAnnotation, type Build, buildText } from './skew.ts';
 
 export type NodeView = {
   readonly names: ClusterNames;
@@ -11,6 +12,8 @@ export type NodeView = {
   readonly capacities: readonly LvmdCapacity[];
   /** What the disks are, for who plans; null where it cannot be told, nothing where nobody asks. */
   readonly inventory?: string | null | undefined;
+  /** What the agent is, for operators that it may not go with. */
+  readonly build: Build;
   readonly nowMs: number;
   /** When we last wrote, if we did. */
   readonly writtenAtMs: number | undefined;
@@ -29,7 +32,7 @@ export type NodeDecision =
       readonly finalizers: readonly string[] | undefined;
     };
 
-/** Free bytes of each class on the Node, and TopoLVM's finalizer, as TopoLVM writes them. */
+/** Free bytes of each class on the Node and TopoLVM's finalizer, as it writes them; what we are. */
 export function decideNode(view: NodeView): NodeDecision {
   const { names, node, nowMs, writtenAtMs, intervalMs } = view;
   // What is going takes no finalizer any more, and nobody schedules to it.
@@ -47,7 +50,7 @@ export function decideNode(view: NodeView): NodeDecision {
   return { kind: 'write', annotations, finalizers: marked };
 }
 
-function changedAnnotations({ names, node, capacities, inventory }: NodeView) {
+function changedAnnotations({ names, node, capacities, inventory, build }: NodeView) {
   const { capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
   const { annotations = {} } = node.metadata;
   const chosen = capacities.find(({ isDefault }) => isDefault);
@@ -55,6 +58,7 @@ function changedAnnotations({ names, node, capacities, inventory }: NodeView) {
     ...capacities.map((each): [string, string] => {
       return [capacityAnnotation(each.deviceClass), String(freeBytes(each))];
     }),
+    [agentBuildAnnotation, buildText(build)],
     [defaultCapacityAnnotation, String(chosen === undefined ? noBytes : freeBytes(chosen))],
   ]);
   const changed: Record<string, string | null> = {};

@@ -58,6 +58,11 @@ export const findings = {
     'They were not tested together. During a roll-out this is so for some minutes.',
     'Wait for the roll-out to end; if it does not, look at the pods that still have the old image.',
   ),
+  NewWorkRefused: row(
+    'The operator and the agent of a node have told versions that do not go together.',
+    'Volumes of this node are served. None is made, grown, copied or removed there.',
+    'Finish the roll-out, or undo it: what waits is done by itself then.',
+  ),
   DriverNotRegistered: row(
     'An agent runs on a node whose kubelet does not know the driver.',
     'No pod with one of our volumes can start there.',

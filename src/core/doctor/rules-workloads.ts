@@ -3,6 +3,7 @@ import type { Pod } from '../../api/objects/workload.ts';
 import { showFew, showList } from '../../base/show.ts';
 import { nodeTrouble } from '../cluster/health.ts';
 import { workloadNames } from '../cluster/installed.ts';
+import { skewOn } from '../cluster/skew.ts';
 import { type Finding, finding } from './finding.ts';
 import { type ClusterPicture, isSettled, type Registration } from './picture.ts';
 import { type Rule, refTo } from './rule.ts';
@@ -15,6 +16,7 @@ export const workloadRules: readonly Rule[] = [
   { needs: ['deployments', 'daemonSets', 'pods'], judge: operatorNotReady },
   { needs: ['deployments', 'daemonSets', 'pods', 'nodes'], judge: agentsNotReady },
   { needs: ['deployments', 'daemonSets', 'pods'], judge: versionsSkewed },
+  { needs: ['nodes'], judge: newWorkRefused },
   { needs: ['pods', 'csiNodes'], judge: driverNotRegistered },
   { needs: ['webhooks', 'endpoints'], judge: webhookUnreachable },
 ];
@@ -121,6 +123,17 @@ function versionsSkewed(picture: ClusterPicture): readonly Finding[] {
   });
   const what = `${images.length} different images run: ${showList(versions)}`;
   return [finding('VersionsSkewed', { object: operatorRef(picture), what, details })];
+}
+
+/** By what both have written on the Node, which is what both go by. */
+function newWorkRefused({ nodes }: ClusterPicture): readonly Finding[] {
+  return nodes.flatMap((one) => {
+    const skew = skewOn(one);
+    if (skew === undefined) return [];
+    const node = one.metadata.name;
+    const object = { kind: 'Node', name: node };
+    return [finding('NewWorkRefused', { object, node, what: skew.message })];
+  });
 }
 
 function driverNotRegistered(picture: ClusterPicture): readonly Finding[] {

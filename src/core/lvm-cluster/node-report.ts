@@ -5,6 +5,7 @@ import type {
   LvmVolumeGroupStatus,
 } from '../../api/objects/lvm-volume-group.ts';
 import { showQuantity } from '../../api/quantity.ts';
+import type { Blocked } from '../../base/failures.ts';
 import { showFew } from '../../base/show.ts';
 import { planDevices } from '../device/plan.ts';
 import { deviceStatus } from '../device/status.ts';
@@ -97,6 +98,16 @@ export function withTrouble(
   // Whoever holds the lock lets it go again.
   if (/\bLvmLocked: /.test(why)) return { ...one, reason: why };
   return { ...one, status: one.devices === undefined ? 'Failed' : 'Degraded', reason: why };
+}
+
+/** Nothing can be made in a group whose agent does nothing new, however well it is. */
+export function withSkew(
+  one: LvmVolumeGroupStatus,
+  skew: Blocked | undefined,
+): LvmVolumeGroupStatus {
+  if (skew === undefined || (one.status !== 'Ready' && one.status !== 'Progressing')) return one;
+  const status = one.devices === undefined ? 'Failed' : 'Degraded';
+  return { ...one, status, reason: `${skew.code}: ${skew.message}` };
 }
 
 /** A device that is being emptied, and how far that is. */
