@@ -69,10 +69,7 @@ export class E2eStage {
   }
 
   /** One node. Whoever owns it installs, from files that are laid on it. */
-  static async openEdge(
-    nodeDisks: readonly DiskSpec[],
-    namespace: string,
-  ): Promise<E2eStage> {
+  static async openEdge(nodeDisks: readonly DiskSpec[], namespace: string): Promise<E2eStage> {
     const { archive, release } = await buildInstallation();
     try {
       const nodes = [{ name: 'n1', disks: nodeDisks }];

@@ -1,7 +1,7 @@
 import type { NetworkRates } from '../cluster/network.ts';
 import { Chance } from '../world/chance.ts';
 import type { FaultRates } from '../world/faults.ts';
-import { type Trouble, troubleOf } from './troubles.ts';
+import { isRollOut, type Trouble, troubleOf } from './troubles.ts';
 
 /** What people and bad luck do to a cluster, drawn from one seed. */
 export type ClusterStory = {
@@ -53,7 +53,7 @@ export function clusterStoryOf(seed: number): ClusterStory {
   };
   const host = { fail: rate(0.03), killed: rate(0.02), crash: rate(0.02), slow: rate(0.01) };
   const kubelet = rate(0.2);
-  const teller = new Teller(chance, { nodes, operators, isRivalry });
+  const teller = new Teller(chance, { nodes, operators, isRivalry, isRollOut: isRollOut(seed) });
   const events = teller.tell(chance.between(15, 45));
   const cacheLag = isCalm ? 0 : chance.pick([0, 5, 40] as const);
   return { seed, nodes, operators, network, host, kubelet, cacheLag, events };
@@ -65,6 +65,7 @@ class Teller {
   readonly #nodes: readonly string[];
   readonly #operators: readonly string[];
   readonly #isRivalry: boolean;
+  readonly #isRollOut: boolean;
   readonly #claims: string[] = [];
   readonly #pods: string[] = [];
   readonly #snapshots: string[] = [];
@@ -76,12 +77,14 @@ class Teller {
       readonly nodes: number;
       readonly operators: readonly string[];
       readonly isRivalry: boolean;
+      readonly isRollOut: boolean;
     },
   ) {
     this.#chance = chance;
     this.#nodes = Array.from({ length: cast.nodes }, (_, index) => `n${index + 1}`);
     this.#operators = cast.operators;
     this.#isRivalry = cast.isRivalry;
+    this.#isRollOut = cast.isRollOut;
   }
 
   tell(count: number): readonly ClusterEvent[] {
@@ -107,7 +110,8 @@ class Teller {
     if (draw < 34) return this.#more();
     if (draw < 60) return this.#change();
     if (this.#isRivalry) return this.#rivalry();
-    return [troubleOf(chance, { nodes: this.#nodes, operators: this.#operators })];
+    const cast = { nodes: this.#nodes, operators: this.#operators };
+    return [troubleOf(chance, { ...cast, isRollOut: this.#isRollOut })];
   }
 
   /** A claim comes with its pod, most of the time. */

@@ -5,7 +5,7 @@ import type { FaultRates } from '../world/faults.ts';
 import { newClass } from './lvms-classes.ts';
 import { disksOf, type NodeDisks, paths } from './lvms-disks.ts';
 import { themed } from './lvms-themes.ts';
-import { type Trouble, troubleOf } from './troubles.ts';
+import { type Cast, isRollOut, type Trouble, troubleOf } from './troubles.ts';
 
 /** What people and bad luck do to a cluster whose disks an LVMCluster gives away. */
 export type LvmsStory = {
@@ -100,7 +100,7 @@ export function lvmsStoryOf(seed: number): LvmsStory {
     ...{ fail: rate(0.03), killed: rate(0.02), mishap: rate(0.02), crash: rate(0.02) },
     ...{ slow: rate(0.01), garbage: rate(0.01) },
   };
-  const teller = new Teller(chance, operators);
+  const teller = new Teller(chance, { nodes, operators, isRollOut: isRollOut(seed) });
   const told = teller.tell(chance.between(12, 36));
   const disks = nodes.map((name) => disksOf(chance, name));
   const theme = themed(chance, { disks, told });
@@ -115,15 +115,15 @@ export function lvmsStoryOf(seed: number): LvmsStory {
 /** Keeps in mind what it has told, so that later events are about something. */
 class Teller {
   readonly #chance: Chance;
-  readonly #operators: readonly string[];
+  readonly #cast: Cast;
   readonly #claims: string[] = [];
   readonly #pods: string[] = [];
   readonly #snapshots: string[] = [];
   #count = 0;
 
-  constructor(chance: Chance, operators: readonly string[]) {
+  constructor(chance: Chance, cast: Cast) {
     this.#chance = chance;
-    this.#operators = operators;
+    this.#cast = cast;
   }
 
   tell(count: number): readonly LvmsEvent[] {
@@ -152,7 +152,7 @@ class Teller {
     if (draw < 54) return this.#change();
     if (draw < 68) return [this.#disks()];
     if (draw < 78) return [this.#meddle()];
-    return [troubleOf(this.#chance, { nodes, operators: this.#operators })];
+    return [troubleOf(this.#chance, this.#cast)];
   }
 
   #make(): LvmsDeed {

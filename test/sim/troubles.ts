@@ -1,3 +1,4 @@
+import { ownProtocols, type Protocols } from '../../src/core/cluster/protocol.ts';
 import type { ClusterStage } from '../cluster/stage.ts';
 import type { Chance } from '../world/chance.ts';
 
@@ -10,11 +11,34 @@ export type Trouble =
   | { readonly kind: 'hold-agent'; readonly node: string; readonly ms: number }
   | { readonly kind: 'kill-operator'; readonly name: string }
   | { readonly kind: 'hold-operator'; readonly name: string; readonly ms: number }
+  /** The program on a node, or an operator, is another version from now on. */
+  | { readonly kind: 'version'; readonly place: string; readonly protocols: Protocols }
   | { readonly kind: 'mend' | 'away' | 'back' | 'compact' | 'reset' };
 
-export type Cast = { readonly nodes: readonly string[]; readonly operators: readonly string[] };
+export type Cast = {
+  readonly nodes: readonly string[];
+  readonly operators: readonly string[];
+  /** Somebody upgrades and downgrades meanwhile. */
+  readonly isRollOut: boolean;
+};
 
-export function troubleOf(chance: Chance, { nodes, operators }: Cast): Trouble {
+/** Every so manieth story is about roll-outs that come half-way. */
+export function isRollOut(seed: number): boolean {
+  return seed % 7 === 3;
+}
+
+/** The last one goes with none of the others. */
+const versions: readonly Protocols[] = [
+  { newest: 1, oldest: 1 },
+  { newest: 2, oldest: 1 },
+  { newest: 3, oldest: 3 },
+];
+
+export function troubleOf(chance: Chance, { nodes, operators, isRollOut: mayRoll }: Cast): Trouble {
+  if (mayRoll && chance.happens(0.4)) {
+    const where = chance.pick([...nodes, ...operators]) ?? 'n1';
+    return { kind: 'version', place: where, protocols: chance.pick(versions) ?? ownProtocols };
+  }
   const node = chance.pick(nodes) ?? 'n1';
   const name = chance.pick(operators) ?? 'o1';
   const kind = chance.pick([
@@ -78,6 +102,12 @@ export function causeTrouble(stage: ClusterStage, deed: Trouble): void {
     case 'hold-operator':
       stage.operators.get(deed.name)?.holdUp(deed.ms);
       return;
+    case 'version': {
+      const version = `0.${deed.protocols.newest}.0`;
+      stage.builds.set(deed.place, { version, protocols: deed.protocols });
+      begunAnew(stage, deed.place);
+      return;
+    }
     case 'mend':
       network.mend();
       return;
@@ -93,6 +123,11 @@ export function causeTrouble(stage: ClusterStage, deed: Trouble): void {
     case 'reset':
       network.resetWatches();
   }
+}
+
+function begunAnew(stage: ClusterStage, place: string): void {
+  if (stage.operators.has(place)) stage.killOperator(place);
+  else stage.machine(place).killAgent();
 }
 
 function restartKubelet({ machines, pods }: ClusterStage, node: string): void {
@@ -113,5 +148,9 @@ export function endTroubles(stage: ClusterStage): void {
     machine.world.faults.stop();
     machine.kubelet?.losesAnswers(0);
     machine.powerOn();
+  }
+  for (const place of stage.builds.keys()) {
+    stage.builds.delete(place);
+    begunAnew(stage, place);
   }
 }
