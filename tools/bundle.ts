@@ -1,5 +1,5 @@
-import { join } from 'node:path';
-import { build } from 'esbuild';
+import { join, relative } from 'node:path';
+import { build, type Plugin } from 'esbuild';
 import { limits } from '../src/base/limits.ts';
 
 /**
@@ -34,7 +34,10 @@ const banner = [
   `process.env.UV_THREADPOOL_SIZE??='${limits.fileThreads}';`,
 ].join('');
 
-export async function bundle(outfile: string): Promise<void> {
+/** Other texts for files of the tree, by their paths in it: that is how another version is made. */
+export type OtherTexts = Readonly<Record<string, string>>;
+
+export async function bundle(outfile: string, others: OtherTexts = {}): Promise<void> {
   await build({
     entryPoints: [join(root, 'src/main.ts')],
     outfile,
@@ -49,7 +52,23 @@ export async function bundle(outfile: string): Promise<void> {
     logLevel: 'error',
     alias: { '@grpc/proto-loader': join(root, 'tools/no-proto-loader.ts') },
     banner: { js: banner },
+    plugins: [reading(others)],
   });
+}
+
+function reading(others: OtherTexts): Plugin {
+  return {
+    name: 'other-texts',
+    setup: ({ onLoad }) => {
+      for (const [file, contents] of Object.entries(others)) {
+        const filter = new RegExp(`/${file.replaceAll('.', '\\.')}$`);
+        onLoad({ filter }, ({ path }) => {
+          if (relative(root, path) !== file) return undefined;
+          return { contents, loader: file.endsWith('.json') ? 'json' : 'ts' };
+        });
+      }
+    },
+  };
 }
 
 if (import.meta.main) await bundle(process.argv[2] ?? join(root, 'build/quarry.cjs'));

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type TarEntry, tarOf } from '../lab/cluster/tar.ts';
-import { bundle } from './bundle.ts';
+import { bundle, type OtherTexts } from './bundle.ts';
 import { type ImageSpec, type Layout, layoutOf } from './image-layout.ts';
 import {
   type Architecture,
@@ -29,13 +29,13 @@ export type Built = Layout & { readonly release: Release };
 export async function buildImage(
   repository: string,
   machines: readonly Architecture[] = architectures,
+  others: OtherTexts = {},
 ): Promise<Built> {
   const file = join(root, 'build/image-program.cjs');
-  await bundle(file);
+  await bundle(file, others);
   const program = readFileSync(file, 'utf8');
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
+  const manifest = others['package.json'] ?? readFileSync(join(root, 'package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { readonly version: string };
   const images: ImageSpec[] = [];
   for (const architecture of machines) {
     images.push(await imageFor(architecture, { program, version }));

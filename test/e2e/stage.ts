@@ -13,7 +13,7 @@ import type { Release } from '../../tools/manifests-settings.ts';
 import { applyObjects, collectionOf, deleteObject } from './api.ts';
 import { findingsIn, volumesOf } from './audit/findings.ts';
 import { type Claim, type Lv, lookAtEverything, lookAtNode } from './audit/look.ts';
-import { buildInstallation, byName } from './image.ts';
+import { buildInstallation, byName, type Installation } from './image.ts';
 import { disks, type Layout, layoutByHand, lvmdFile, prepareScript } from './layout.ts';
 import {
   type ClaimSpec,
@@ -43,16 +43,17 @@ export class E2eStage {
     this.namespace = namespace;
   }
 
-  /** Nodes whose groups and lvmd.yaml an administrator has made. */
-  static open(): Promise<E2eStage> {
-    return E2eStage.#installed(disks, async (stage, install) => {
+  /** Nodes whose groups and lvmd.yaml an administrator has made; images of others lie on them. */
+  static open(others: readonly Installation[] = []): Promise<E2eStage> {
+    const begin = async (stage: E2eStage, install: () => Promise<void>) => {
       await Promise.all(stage.cluster.nodes.map((node) => stage.#prepare(node.name)));
       await install();
       for (const name of classNames) {
         await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
       }
       await stage.isServing();
-    });
+    };
+    return E2eStage.#installed(disks, begin, others);
   }
 
   /** Nodes with disks on which there is nothing. */
@@ -83,10 +84,12 @@ export class E2eStage {
   static async #installed(
     nodeDisks: readonly DiskSpec[],
     begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
+    others: readonly Installation[] = [],
   ): Promise<E2eStage> {
     const { archive, manifests, release } = await buildInstallation();
+    const images = [archive, ...others.map((other) => other.archive)];
     const nodes = ['n1', 'n2'].map((name) => ({ name, disks: nodeDisks }));
-    const cluster = await startCluster({ nodes, images: [archive] });
+    const cluster = await startCluster({ nodes, images });
     const stage = new E2eStage(cluster, release);
     try {
       await begin(stage, async () => {
@@ -100,7 +103,7 @@ export class E2eStage {
       await stage.close();
       throw new Error(what, { cause: error });
     } finally {
-      await rm(dirname(archive), { recursive: true });
+      for (const image of images) await rm(dirname(image), { recursive: true });
     }
     return stage;
   }

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { namespace, settled } from './calm.ts';
+import { buildInstallation, type OtherVersion } from './image.ts';
+import { KeptPod } from './kept-pod.ts';
+import { Snapshots, snapshotParts } from './snapshots.ts';
+import { E2eStage } from './stage.ts';
+import { type Manifests, pasteGuide } from './upgrade-guide.ts';
+
+type Versions = Readonly<Record<'first' | 'next' | 'apart', Manifests>>;
+
+type RunningPod = {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly containers: readonly { readonly image: string }[];
+  };
+};
+
+/** The node with the new agent, and the one with the old. */
+export type Halves = { readonly on: string; readonly off: string };
+
+const nodes = ['n1', 'n2'];
+
+/** Two nodes, on each a pod that never stops writing, and versions to go to and come back from. */
+export class UpgradeScene {
+  readonly stage: E2eStage;
+  readonly snapshots: Snapshots;
+  readonly #versions: Versions;
+  readonly #kept: ReadonlyMap<string, KeptPod>;
+
+  private constructor(stage: E2eStage, snapshots: Snapshots, versions: Versions) {
+    this.stage = stage;
+    this.snapshots = snapshots;
+    this.#versions = versions;
+    this.#kept = new Map(
+      nodes.map((node) => [node, new KeptPod(stage, node, [`thick-${node}`, `thin-${node}`])]),
+    );
+  }
+
+  static async open(others: {
+    readonly next: OtherVersion;
+    readonly apart: OtherVersion;
+  }): Promise<UpgradeScene> {
+    await snapshotParts();
+    const own = await buildInstallation();
+    await rm(dirname(own.archive), { recursive: true });
+    const next = await buildInstallation({}, others.next);
+    const apart = await buildInstallation({}, others.apart);
+    const stage = await E2eStage.open([next, apart]);
+    const snapshots = await Snapshots.open(stage);
+    const manifests = {
+      ...{ first: own.manifests, next: next.manifests, apart: apart.manifests },
+    };
+    const scene = new UpgradeScene(stage, snapshots, manifests);
+    for (const node of nodes) await scene.#begin(node);
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.snapshots.close();
+    await this.stage.close();
+  }
+
+  async #begin(node: string): Promise<void> {
+    await this.stage.storageClass(`only-${node}`, {
+      ...{ deviceClass: 'thin', fsType: 'ext4', isImmediate: true, nodes: [node] },
+    });
+    await this.#kept.get(node)?.make();
+    await this.writeOn(node);
+  }
+
+  /** One line after the other, for as long as the pod lives. */
+  async writeOn(node: string): Promise<void> {
+    const pod = `thick-${node}`;
+    await this.stage.until(`${pod} answers`, async () => (await this.stage.exec(pod, '')) === '');
+    const loop = 'while n=$((n + 1)); do echo $n >> log && sync && sleep 0.2; done';
+    const script = `cd /data/thick-${node} && touch log && n=$(wc -l < log)`;
+    await this.stage.exec(pod, `${script}; (${loop}) > /dev/null 2>&1 &`);
+  }
+
+  /** Every line is there and there are more and more, and so is everything else. */
+  async isKept(...where: readonly string[]): Promise<void> {
+    for (const node of where) {
+      const gap = 'NR != $1 { exit 1 } END { print NR }';
+      const lines = async () =>
+        Number(await this.stage.exec(`thick-${node}`, `awk '${gap}' /data/thick-${node}/log`));
+      const before = await lines();
+      const isMore = async () => (await lines()) > before;
+      await this.stage.until(`${node} writes on after ${before}`, isMore, 60_000);
+      await this.#kept.get(node)?.holds(1);
+      await this.#kept.get(node)?.isUntouched();
+    }
+  }
+
+  /** All that can become of a claim: made, written, grown, snapshotted, removed. */
+  async work(name: string, node: string): Promise<void> {
+    const { stage, snapshots } = this;
+    await stage.claim(name, { className: 'thin', size: '48Mi' });
+    await stage.pod(name, [name], node);
+    await stage.exec(name, `echo ${name} > /data/${name}/word && sync`);
+    await this.grow(name, '64Mi');
+    await this.hasGrown(name, '64Mi');
+    await snapshots.take(name, name);
+    await snapshots.remove(name);
+    assert.equal(await stage.exec(name, `cat /data/${name}/word`), `${name}\n`);
+    await stage.remove('pod', name);
+    await stage.remove('pvc', name);
+  }
+
+  async grow(claim: string, storage: string): Promise<void> {
+    const patch = JSON.stringify({ spec: { resources: { requests: { storage } } } });
+    await this.stage.cluster.kubectl(['patch', 'pvc', claim, `--patch=${patch}`]);
+  }
+
+  async hasGrown(claim: string, storage: string): Promise<void> {
+    await this.stage.until(`${claim} has ${storage}`, async () => {
+      const words = ['get', 'pvc', claim, '--output=jsonpath={.status.capacity.storage}'];
+      return (await this.stage.cluster.kubectl(words)) === storage;
+    });
+  }
+
+  /** As the guide says, to the end. */
+  async goTo(name: keyof Versions, heading: 'Upgrade' | 'Downgrade'): Promise<void> {
+    await pasteGuide(this.stage, heading, this.#versions[name]);
+    const image = imageOf(this.#versions[name]);
+    await this.stage.until(`all run ${image}`, async () => {
+      const images = new Set((await this.#pods()).map((one) => one.image));
+      return images.size === 1 && images.has(image);
+    });
+    await settled(this.stage);
+  }
+
+  /** As the guide says, and not to the end: one agent is of the new version, the other is not. */
+  async goHalfWayTo(name: keyof Versions): Promise<Halves> {
+    const { stage } = this;
+    const manifests = this.#versions[name];
+    const applies = (script: string) => script.replaceAll(/^(?!kubectl apply).*\n/gm, '');
+    await pasteGuide(stage, 'Upgrade', manifests, applies);
+    await pasteGuide(stage, 'Stop half-way', manifests);
+    const first = (script: string) => script.replaceAll('NODE=n2', 'NODE=n1');
+    await stage.until('it is stopped', () => this.#isHeard());
+    await settled(stage);
+    // The roll-out may have come to a node before it was stopped.
+    const isBegun = (await this.#agentsOf(imageOf(manifests))).length > 0;
+    if (!isBegun) await pasteGuide(stage, 'One node by hand', manifests, first);
+    await stage.until('it is half-way', async () => {
+      const operators = (await this.#pods()).filter(({ role }) => role === 'controller');
+      const isLed = operators.every(({ image }) => image === imageOf(manifests));
+      return isLed && (await this.#agentsOf(imageOf(manifests))).length === 1;
+    });
+    await settled(stage);
+    const [on = ''] = await this.#agentsOf(imageOf(manifests));
+    return { on, off: nodes.find((node) => node !== on) ?? '' };
+  }
+
+  /** Whoever replaces agents goes by what was said last. */
+  async #isHeard(): Promise<boolean> {
+    const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/vg-manager`;
+    const found = await this.stage.cluster.api.get<{
+      readonly metadata: { readonly generation: number };
+      readonly status: { readonly observedGeneration?: number };
+    }>(path);
+    return found?.metadata.generation === found?.status.observedGeneration;
+  }
+
+  async #agentsOf(image: string): Promise<readonly string[]> {
+    const agents = (await this.#pods()).filter(({ role }) => role === 'node');
+    return agents.filter((agent) => agent.image === image).map(({ node }) => node);
+  }
+
+  async #pods() {
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    const list = await this.stage.cluster.api.get<{ readonly items: readonly RunningPod[] }>(path);
+    return (list?.items ?? []).map(({ metadata, spec }) => ({
+      role: metadata.labels['app.kubernetes.io/component'] ?? '',
+      node: spec.nodeName ?? '',
+      image: spec.containers[0]?.image ?? '',
+    }));
+  }
+}
+
+/** As the nodes have it: by name, without a digest. */
+function imageOf({ agent }: Manifests): string {
+  return /"image":"([^"@]+)/.exec(JSON.stringify(agent))?.[1] ?? '';
+}
