@@ -168,6 +168,7 @@ export class ClusterWork {
   }
 
   #lookForSkew(): void {
+    if (!this.#nodes.hasSynced) return;
     const why = this.#skewNow()?.message ?? '';
     if (why === this.#skew) return;
     this.#skew = why;

@@ -91,6 +91,23 @@ test('what is promised and not made yet counts: many at once do not go to one no
   assert.ok(all.every(({ value }) => value !== undefined));
 });
 
+test('a node whose agent does not go with us is chosen only where no other will do', async (t) => {
+  const at = await twoNodes(t);
+  at.class('fast');
+  const version = JSON.stringify({ version: '9.0.0', protocol: 9, oldestProtocol: 9 });
+  at.node('n1', { 'quarry.io/agent-version': version });
+  at.capacity('n1', 'fast', { capacity: '9Gi' });
+  at.capacity('n2', 'fast', { capacity: '5Gi' });
+  await at.settle();
+  at.obedient();
+  assert.equal((await at.book.create(request('a'), undefined)).node, 'n2');
+  assert.equal((await at.book.create(request('b'), ['n1', 'n2'])).node, 'n2');
+  const skew = { code: 'VersionSkew', message: /agent of n1 is 9\.0\.0 \(protocol 9\)/ };
+  await assert.rejects(at.book.create(request('c'), ['n1']), skew);
+  await assert.rejects(at.book.create(request('d', { range: gib(7) }), undefined), skew);
+  assert.equal(at.volumes().length, 2);
+});
+
 test('trap 27: sizes are exact beyond what a number can hold, and in every spelling', async (t) => {
   const at = await twoNodes(t);
   const asked = 2n ** 53n + 4096n;

@@ -255,8 +255,14 @@ export class LogicalVolumeBook implements VolumeBook {
     return source;
   }
 
+  /** An agent that does not go with us is taken only where no other will do, and says so then. */
   #place(wanted: WantedVolume, nodes: Whereabouts): string {
-    return orThrow(placeVolume(wanted, nodes, this.#inventory())).node;
+    const { stores, build } = this.#parts;
+    const inventory = this.#inventory();
+    const near = [...stores.nodes.values()].filter((one) => !skewOfOperator(one, build));
+    const place = placeVolume(wanted, nodes, { ...inventory, nodes: near });
+    if (place.kind === 'place') return place.node;
+    return orThrow(placeVolume(wanted, nodes, inventory)).node;
   }
 
   async #snapshot(
