@@ -26,6 +26,13 @@ function tells(stage: ClusterStage, what: RegExp): boolean {
   return stage.lines.some((line) => line.startsWith('event') && what.test(line));
 }
 
+function hasRoom(stage: ClusterStage, node: string): boolean {
+  const own = stage.admin.capacities.filter(
+    ({ nodeTopology }) => nodeTopology?.matchLabels?.['topology.topolvm.io/node'] === node,
+  );
+  return own.some(({ capacity = '0' }) => capacity !== '0');
+}
+
 /** A claim of its own for each node, whichever node the scheduler likes best. */
 function immediate(stage: ClusterStage, name: string, node: string): void {
   stage.claim(name, { className: 'thin', size: '100Mi' });
@@ -89,6 +96,8 @@ test('half-way between versions apart: what is there is served, and nothing new 
   stage.pod('again', 'kept');
   await stage.until('the pod runs', runs(stage, 'again'));
   // Where both go together new pods have a place.
+  assert.equal(hasRoom(stage, 'n1'), true);
+  assert.equal(hasRoom(stage, 'n2'), false);
   stage.claim('elsewhere', { size: '100Mi' });
   stage.pod('elsewhere', 'elsewhere');
   await stage.until('the pod runs', runs(stage, 'elsewhere'));
