@@ -27,7 +27,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
     halves = await scene.goHalfWayTo('next');
     await scene.work('upgraded', halves.on);
     await scene.work('old', halves.off);
-    await scene.isKept('n1', 'n2');
+    await scene.isKept();
     await scene.snapshots.audit();
   });
 
@@ -37,13 +37,13 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
     await stage.claim('late', { className: `only-${off}`, size: '32Mi' });
     await scene.grow(`thin-${off}`, '64Mi');
     await scene.work('alone', on);
-    await scene.isKept(on);
+    await scene.isWritten(on);
     await stage.cluster.startNode(off);
     await stage.boundClaim('late');
     await stage.ready(`thick-${off}`);
     await scene.hasGrown(`thin-${off}`, '64Mi');
     await scene.writeOn(off);
-    await scene.isKept('n1', 'n2');
+    await scene.isKept();
     await stage.remove('pvc', 'late');
     await scene.snapshots.audit();
   });
@@ -56,7 +56,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
       await scene.goTo(name, heading);
       await scene.work(`${name}-n1`, 'n1');
       await scene.work(`${name}-n2`, 'n2');
-      await scene.isKept('n1', 'n2');
+      await scene.isKept();
       await scene.snapshots.audit();
     }
   });
@@ -85,7 +85,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
     await stage.pod('again', [`thin-${off}`], off);
     await stage.exec('again', `cat /data/thin-${off}/mark`);
     await stage.remove('pod', 'again');
-    await scene.isKept('n1', 'n2');
+    await scene.isKept();
   });
 
   test('what waited is done when the half is undone', async () => {
@@ -94,7 +94,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
     await stage.boundClaim('refused');
     await scene.hasGrown(`thick-${off}`, '64Mi');
     await scene.snapshots.ready('refused');
-    await scene.isKept('n1', 'n2');
+    await scene.isKept();
     await scene.snapshots.remove('refused');
     await stage.remove(
       'pvc',
@@ -112,7 +112,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
       await scene.goTo(name, heading);
       await scene.work(`${name}-again-n1`, 'n1');
       await scene.work(`${name}-again-n2`, 'n2');
-      await scene.isKept('n1', 'n2');
+      await scene.isKept();
       await scene.snapshots.audit();
     }
   });
