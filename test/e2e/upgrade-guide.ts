@@ -3,26 +3,24 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { runCommand } from '../../lab/host/command.ts';
-import { yamlOf } from '../../tools/manifests.ts';
-import { byName, type Installation } from './image.ts';
+import { manifestFiles } from '../../tools/manifests.ts';
+import type { Release } from '../../tools/manifests-settings.ts';
 import type { E2eStage } from './stage.ts';
 
 const guide = join(import.meta.dirname, '../../docs/guides/upgrade.md');
-
-export type Manifests = Installation['manifests'];
 
 /** The commands of a section of the guide, pasted beside the manifests of a version. */
 export async function pasteGuide(
   { cluster }: E2eStage,
   heading: string,
-  manifests: Manifests,
+  release: Release,
   edit: (script: string) => string = (script) => script,
 ): Promise<void> {
   const script = edit(await commandsOf(heading));
   assert.match(script, /^kubectl /m, `${heading} has commands`);
   const cwd = await mkdtemp(join(tmpdir(), 'quarry-guide-'));
   try {
-    await writeManifests(join(cwd, 'deploy'), manifests);
+    await writeManifests(cwd, release);
     const path = `${dirname(cluster.kubectlCommand)}${delimiter}${process.env['PATH']}`;
     await runCommand(['sh', '-euc', script], { cwd, env: { PATH: path } });
   } finally {
@@ -38,15 +36,11 @@ async function commandsOf(heading: string): Promise<string> {
   return blocks.filter((block) => !block.startsWith('helm ')).join('');
 }
 
-async function writeManifests(place: string, made: Manifests): Promise<void> {
-  const { crds, namespace, driver, roles, operator, agent, network, policy } = made;
-  const files = {
-    'crds.yaml': crds,
-    'quarry.yaml': [...namespace, ...driver, ...roles, ...operator, ...agent, ...network],
-    'node-policy.yaml': policy,
-  };
-  await mkdir(place);
-  for (const [name, objects] of Object.entries(files)) {
-    await writeFile(join(place, name), yamlOf(byName(objects)));
+/** By name and not by digest: an archive that was imported has no digest to be asked for by. */
+async function writeManifests(place: string, { version, image }: Release): Promise<void> {
+  const files = manifestFiles({ version, image: { ...image, digest: '' } });
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), text);
   }
 }

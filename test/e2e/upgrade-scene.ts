@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Release } from '../../tools/manifests-settings.ts';
 import { namespace, settled } from './calm.ts';
 import { buildInstallation, type OtherVersion } from './image.ts';
 import { KeptPod } from './kept-pod.ts';
 import { Snapshots, snapshotParts } from './snapshots.ts';
 import { E2eStage } from './stage.ts';
-import { type Manifests, pasteGuide } from './upgrade-guide.ts';
+import { pasteGuide } from './upgrade-guide.ts';
 
-type Versions = Readonly<Record<'first' | 'next' | 'apart', Manifests>>;
+type Versions = Readonly<Record<'first' | 'next' | 'apart', Release>>;
 
 type RunningPod = {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
@@ -49,7 +50,7 @@ export class UpgradeScene {
     const next = await buildInstallation({}, others.next);
     const apart = await buildInstallation({}, others.apart);
     const stage = await E2eStage.open([next, apart]);
-    const versions = { first: own.manifests, next: next.manifests, apart: apart.manifests };
+    const versions = { first: own.release, next: next.release, apart: apart.release };
     try {
       const scene = new UpgradeScene(stage, await Snapshots.open(stage), versions);
       for (const node of nodes) await scene.#begin(node);
@@ -142,23 +143,24 @@ export class UpgradeScene {
   /** As the guide says, and not to the end: one agent is of the new version, the other is not. */
   async goHalfWayTo(name: keyof Versions): Promise<Halves> {
     const { stage } = this;
-    const manifests = this.#versions[name];
+    const release = this.#versions[name];
+    const image = imageOf(release);
     const applies = (script: string) => script.replaceAll(/^(?!kubectl apply).*\n/gm, '');
-    await pasteGuide(stage, 'Upgrade', manifests, applies);
-    await pasteGuide(stage, 'Stop half-way', manifests);
+    await pasteGuide(stage, 'Upgrade', release, applies);
+    await pasteGuide(stage, 'Stop half-way', release);
     const first = (script: string) => script.replaceAll('NODE=n2', 'NODE=n1');
     await stage.until('it is stopped', () => this.#isHeard());
     await settled(stage);
     // The roll-out may have come to a node before it was stopped.
-    const isBegun = (await this.#agentsOf(imageOf(manifests))).length > 0;
-    if (!isBegun) await pasteGuide(stage, 'One node by hand', manifests, first);
+    const isBegun = (await this.#agentsOf(image)).length > 0;
+    if (!isBegun) await pasteGuide(stage, 'One node by hand', release, first);
     await stage.until('it is half-way', async () => {
       const operators = (await this.#pods()).filter(({ role }) => role === 'controller');
-      const isLed = operators.every(({ image }) => image === imageOf(manifests));
-      return isLed && (await this.#agentsOf(imageOf(manifests))).length === 1;
+      const isLed = operators.every((one) => one.image === image);
+      return isLed && (await this.#agentsOf(image)).length === 1;
     });
     await settled(stage);
-    const [on = ''] = await this.#agentsOf(imageOf(manifests));
+    const [on = ''] = await this.#agentsOf(image);
     return { on, off: nodes.find((node) => node !== on) ?? '' };
   }
 
@@ -189,6 +191,6 @@ export class UpgradeScene {
 }
 
 /** As the nodes have it: by name, without a digest. */
-function imageOf({ agent }: Manifests): string {
-  return /"image":"([^"@]+)/.exec(JSON.stringify(agent))?.[1] ?? '';
+function imageOf({ image }: Release): string {
+  return `${image.repository}:${image.tag}`;
 }
