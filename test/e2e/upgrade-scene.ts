@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Release } from '../../tools/manifests-settings.ts';
+import { volumesOf } from './audit/findings.ts';
+import { lookAtNode } from './audit/look.ts';
 import { namespace, settled } from './calm.ts';
 import { buildInstallation, type OtherVersion } from './image.ts';
 import { KeptPod } from './kept-pod.ts';
@@ -115,6 +117,13 @@ export class UpgradeScene {
     assert.equal(await stage.exec(name, `cat /data/${name}/word`), `${name}\n`);
     await stage.remove('pod', name);
     await stage.remove('pvc', name);
+  }
+
+  async lvsOn(node: string): Promise<readonly string[]> {
+    const seen = await lookAtNode(this.stage.cluster.node(node));
+    return volumesOf(seen)
+      .map(({ name, sizeBytes }) => `${name} ${sizeBytes}`)
+      .toSorted();
   }
 
   async grow(claim: string, storage: string): Promise<void> {
