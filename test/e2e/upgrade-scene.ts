@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Release } from '../../tools/manifests-settings.ts';
 import { volumesOf } from './audit/findings.ts';
 import { lookAtNode } from './audit/look.ts';
@@ -47,12 +45,10 @@ export class UpgradeScene {
     readonly apart: OtherVersion;
   }): Promise<UpgradeScene> {
     await snapshotParts();
-    const own = await buildInstallation();
-    await rm(dirname(own.archive), { recursive: true });
     const next = await buildInstallation({}, others.next);
     const apart = await buildInstallation({}, others.apart);
     const stage = await E2eStage.open([next, apart]);
-    const versions = { first: own.release, next: next.release, apart: apart.release };
+    const versions = { first: stage.release, next: next.release, apart: apart.release };
     try {
       const scene = new UpgradeScene(stage, await Snapshots.open(stage), versions);
       for (const node of nodes) await scene.#begin(node);
