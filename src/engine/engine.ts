@@ -207,6 +207,7 @@ export class Engine {
     const { noun, volume } = task;
     let failure: OperationError | undefined;
     let last = { step: '', repeats: 0 };
+    const wiped = new Set<string>();
     for (let pass = 0; ; pass += 1) {
       await this.#lane(task.vg).rescue();
       const node = await observeNode(this.#tools.host, task.paths, signal);
@@ -230,6 +231,7 @@ export class Engine {
       if (failure !== undefined && last.repeats > 0) throw failure;
       if (last.repeats > limits.staleRetriesMax) throw endless(task, decision.step, last.repeats);
       failure = undefined;
+      if (decision.step.kind === 'wipe-device') wipeOnce(decision.step.device, wiped);
       this.#touch(task.vg, touchedBy(decision.step, node));
       try {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);
@@ -252,6 +254,15 @@ export class Engine {
     this.#lanes.set(vg, lane);
     return lane;
   }
+}
+
+/** A look may take long: what is on a device after its wipe came from somebody else. */
+function wipeOnce(device: string, wiped: Set<string>): void {
+  if (wiped.has(device)) {
+    const message = `${device} has just been wiped, and something else is on it by now`;
+    throw new OperationError('DeviceNotUsable', message);
+  }
+  wiped.add(device);
 }
 
 function touchedBy(step: Step, node: ObservedNode): readonly string[] {

@@ -103,3 +103,17 @@ test('nothing is wiped while it cannot be written down', async () => {
   assert.match(scene.told('vg1')?.warnings?.join() ?? '', /nothing is wiped: .*wiped\.json/);
   assert.deepEqual(signatures(scene), ['ext4']);
 });
+
+test('what somebody makes on a disk that was wiped a moment ago stays', async () => {
+  const scene = new GroupScene([used, { path: '/dev/sdc', sizeBytes: 4n * gib }]);
+  const { world } = scene.stage;
+  world.faults.next('vgcreate', { kind: 'slow', ms: 5_000 });
+  scene.group('vg1', spec);
+  scene.start();
+  const isMaking = () => world.processes.running.some((argv) => argv.includes('vgcreate'));
+  await scene.until('it is wiped, and taken', isMaking);
+  world.admin.mkfs('/dev/sdb', 'xfs');
+  await scene.settle(60_000);
+  assert.equal(wipesIn(scene), 1);
+  assert.deepEqual(signatures(scene), ['xfs']);
+});
