@@ -78,7 +78,12 @@ export const clusterMutants: readonly ClusterMutant[] = [
     "if (error.code === 'Gone' || isDeaf) this.#version = undefined;",
     '',
   ),
-  one('capacity is told once', 'src/agent/cluster-work.ts', 'this.#capacity.changed();', ''),
+  one(
+    'capacity is told once',
+    'src/agent/cluster-work.ts',
+    'this.#node.changed();\n    this.#capacity.changed();',
+    'this.#node.changed();',
+  ),
   // Two leaders.
   ofLeaders(
     'a lease is taken from who is only slow',
