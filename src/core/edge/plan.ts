@@ -148,7 +148,8 @@ function foreignText(where: string, selector: Labels): string {
 export function renderDaemonSet(wish: EdgeWish, template: PodTemplateSpec): DaemonSetDraft {
   const { namespace, lvmd, digest } = wish;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
-  const metadata = { labels, annotations: { ...annotations, ...marksOf(lvmd) } };
+  const marks = { ...annotations, ...marksOf(lvmd) };
+  const metadata = { labels, ...(Object.keys(marks).length === 0 ? {} : { annotations: marks }) };
   const spec = {
     selector: { matchLabels: selectorIn(labels) },
     // Never two on one node at a time: kubelet knows one socket.
