@@ -31,10 +31,11 @@ export type RoleMemory = {
   readonly watches: number;
 };
 
-export async function measureRole(role: RoleName): Promise<RoleMemory> {
+export async function measureRole(role: RoleName, hasLvms: boolean): Promise<RoleMemory> {
   const { server, directory, ids, launch, close } = await openRoleStage(
     role,
     budgets[role].volumes,
+    hasLvms,
   );
   let child: ChildProcess | undefined;
   try {
@@ -137,12 +138,15 @@ async function calls(of: {
 if (import.meta.main) {
   const asked = process.argv.slice(2) as readonly RoleName[];
   for (const role of asked.length > 0 ? asked : (['agent', 'all', 'operator'] as const)) {
-    const { idle, idleMillicores, storm, writes } = await measureRole(role);
-    console.log(`${role}, ${budgets[role].volumes} volumes: ${showMemory(idle)}`);
-    console.log(`${role}, idle: ${idleMillicores.toFixed(1)} millicores`);
-    if (storm !== undefined) console.log(`${role} in a storm: ${showMemory(storm)}`);
-    for (const one of new Set(writes)) {
-      console.log(`  wrote ${writes.filter((each) => each === one).length} times to ${one}`);
+    for (const hasLvms of [false, true]) {
+      const { idle, idleMillicores, storm, writes } = await measureRole(role, hasLvms);
+      const what = hasLvms ? `${role} with LVMClusters` : role;
+      console.log(`${what}, ${budgets[role].volumes} volumes: ${showMemory(idle)}`);
+      console.log(`${what}, idle: ${idleMillicores.toFixed(1)} millicores`);
+      if (storm !== undefined) console.log(`${what} in a storm: ${showMemory(storm)}`);
+      for (const one of new Set(writes)) {
+        console.log(`  wrote ${writes.filter((each) => each === one).length} times to ${one}`);
+      }
     }
   }
 }

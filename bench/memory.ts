@@ -39,7 +39,11 @@ export type IdleBudget = {
 type StartBudget = { readonly readyMs: number; readonly readyCpuMs: number };
 
 /** In a cluster: what it takes of the processor when nobody asks for anything. */
-export type RoleBudget = IdleBudget & { readonly idleMillicores: number };
+export type RoleBudget = IdleBudget & {
+  readonly idleMillicores: number;
+  /** What LVMClusters and their webhook may take beside that. */
+  readonly lvmClustersMiB: number;
+};
 
 type StandaloneBudget = IdleBudget & {
   readonly afterCalls: number;

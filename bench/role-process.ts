@@ -24,7 +24,12 @@ export type RoleStage = {
   close(): Promise<void>;
 };
 
-export async function openRoleStage(role: RoleName, volumes: number): Promise<RoleStage> {
+/** `hasLvms`: as our manifests start it, with LVMClusters and their webhook. */
+export async function openRoleStage(
+  role: RoleName,
+  volumes: number,
+  hasLvms = true,
+): Promise<RoleStage> {
   const directory = mkdtempSync(join(tmpdir(), 'quarry-role-'));
   const server = new FakeServer({ newUid: randomUUID });
   const close = async () => {
@@ -39,7 +44,13 @@ export async function openRoleStage(role: RoleName, volumes: number): Promise<Ro
     await bundle(file);
     mkdirSync(join(directory, 'plugins_registry'));
     const { programs, config } = await fakeNode(directory, role === 'operator' ? [] : ids);
-    const words = [nodeFlag, file, role, ...argumentsOf(role, directory, config)];
+    const words = [
+      nodeFlag,
+      file,
+      role,
+      ...argumentsOf(role, directory, config),
+      ...lvmsOf(role, hasLvms),
+    ];
     const launch = () =>
       spawn(process.execPath, words, {
         env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
@@ -58,16 +69,20 @@ function argumentsOf(role: RoleName, directory: string, config: string): readonl
     ...['--config', config, '--state-dir', path('state'), '--node-name', node],
     ...['--kubelet-root', directory],
   ];
-  const webhook = ['--webhook-address', '127.0.0.1:0'] as const;
   const flags = {
     agent: onNode,
-    all: [...onNode, ...webhook, '--controller-socket', path('controller.sock')],
-    operator: webhook,
+    all: [...onNode, '--controller-socket', path('controller.sock')],
+    operator: [],
   } as const;
   return [
     ...['--kubeconfig', path('kubeconfig'), '--namespace', 'ns', '--csi-socket', path('csi.sock')],
-    ...['--metrics-address', '127.0.0.1:0', ...lvmsFlags, ...flags[role]],
+    ...['--metrics-address', '127.0.0.1:0', ...flags[role]],
   ];
+}
+
+function lvmsOf(role: RoleName, hasLvms: boolean): readonly string[] {
+  if (!hasLvms) return [];
+  return role === 'agent' ? lvmsFlags : [...lvmsFlags, '--webhook-address', '127.0.0.1:0'];
 }
 
 /** Until its probe says so; it is asked again after so long. */
