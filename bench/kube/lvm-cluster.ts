@@ -53,7 +53,8 @@ async function timed(work: () => Promise<void>): Promise<number> {
 /** On nodes on which nothing is left of an installation before. */
 async function install({ cluster, manifests, side }: Around): Promise<void> {
   await isForgotten(cluster, side);
-  for (const node of cluster.nodes) await node.sh('rm -rf /etc/topolvm/lvmd.yaml /var/lib/quarry');
+  const clean = 'rm -rf /etc/topolvm/lvmd.yaml /var/lib/quarry/*';
+  for (const node of cluster.nodes) await node.sh(clean);
   const { operator, agent, policy, webhook } = manifests;
   await cluster.apply(byName([...operator, ...agent, ...policy, ...webhook]));
   for (const node of cluster.nodes) {
