@@ -69,9 +69,11 @@ export class Moves {
 
   #hear({ vg, device }: EvacuatePv, text: string): void {
     const before = this.#running.get(vg);
-    const percent = movedPercent(text) ?? before?.percent;
+    // A word that comes late must not make it run again: nobody would ever let it go on.
+    if (before?.device !== device) return;
+    const percent = movedPercent(text) ?? before.percent;
     this.#running.set(vg, { device, percent });
     // Places are taken for it now.
-    if (before?.percent === undefined && percent !== undefined) this.#tools.model.hint();
+    if (before.percent === undefined && percent !== undefined) this.#tools.model.hint();
   }
 }

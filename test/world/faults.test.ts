@@ -187,6 +187,21 @@ test('a device is emptied while others work; a killed move waits for the next on
   assert.equal((await run(world, host, extend)).exitCode, 0);
 });
 
+test('a move that is killed says nothing more', async () => {
+  const { world, host } = setUp();
+  await run(world, host, create);
+  const heard: string[] = [];
+  const moving = host.start(change('lvm pvmove --interval 1 /dev/sda'), undefined, (text) =>
+    heard.push(text),
+  );
+  for (let waits = 0; heard.length === 0 && waits < 200; waits += 1) await world.clock.advance(100);
+  assert.equal(heard.length, 1);
+  world.processes.killMoves();
+  assert.equal((await world.clock.run(moving.result)).signal, 'SIGKILL');
+  await world.clock.advance(60_000);
+  assert.equal(heard.length, 1);
+});
+
 test('a power cut ends every command with or without its effect, never later', async () => {
   const outcomes = new Set<boolean>();
   for (let seed = 0; seed < 20; seed += 1) {

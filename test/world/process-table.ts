@@ -266,7 +266,11 @@ class Process implements Running {
     if (lock !== undefined) this.#locks.release(lock);
     this.#lock = undefined;
     for (const percent of [25, 50, 75]) {
-      const say = () => this.#start.starter.hear(`  ${this.argv.at(-1)}: Moved: ${percent}.00%\n`);
+      const say = () => {
+        // Who is killed says nothing more.
+        if (this.#state !== 'working') return;
+        this.#start.starter.hear(`  ${this.argv.at(-1)}: Moved: ${percent}.00%\n`);
+      };
       clock.after((copyMs * percent) / 100, say, 'pvmove tells');
     }
     clock.after(
