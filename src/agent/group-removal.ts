@@ -6,7 +6,7 @@ import { isBlocked } from '../core/usable-vg.ts';
 import type { DesiredVg } from '../core/volume-group/desired.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
-import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import { begunMoveTask, thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import type { GroupMemory } from './group-memory.ts';
 
 type Parts = { readonly engine: Engine; readonly memory: GroupMemory };
@@ -30,6 +30,7 @@ export class GroupRemoval {
     const { name } = group.metadata;
     const { volumeGroups, thinPools } = leavingNode(group, seen);
     try {
+      for (const vg of volumeGroups) await this.#endMove(vg);
       for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
@@ -43,6 +44,17 @@ export class GroupRemoval {
       if (error instanceof OperationError) await this.#forgetIfHere(name);
       throw error;
     }
+  }
+
+  /** Only devices that we were told to empty: what else is moved is somebody else's. */
+  async #endMove(vg: DesiredVg): Promise<void> {
+    const { engine } = this.#parts;
+    if (vg.release.length === 0) return;
+    settled(await engine.submitNode(begunMoveTask(vg)));
+    const move = engine.moves.in(vg.name);
+    if (move === undefined) return;
+    const message = `${move.device} of ${vg.name} is being emptied: what is moved is locked`;
+    throw new OperationError('LvmLocked', message);
   }
 
   async #forgetIfHere(name: string): Promise<void> {

@@ -18,7 +18,7 @@ import type { DesiredVolume } from '../core/volume/desired.ts';
 import { planVolume } from '../core/volume/plan.ts';
 import { type VolumeStatus, volumeStatus } from '../core/volume/status.ts';
 import type { DesiredVg } from '../core/volume-group/desired.ts';
-import { planVolumeGroup } from '../core/volume-group/plan.ts';
+import { planBegunMove, planVolumeGroup } from '../core/volume-group/plan.ts';
 import { type VgStatus, volumeGroupStatus } from '../core/volume-group/status.ts';
 import type { NodeTask } from './engine.ts';
 import type { Task } from './job.ts';
@@ -96,5 +96,17 @@ export function volumeGroupTask(desired: DesiredVg, node: DesiredNode): NodeTask
     paths: pathsNamed([desired, ...others]),
     plan: (observed: ObservedNode) => planVolumeGroup(desired, observed, others),
     status: (observed: ObservedNode) => volumeGroupStatus(desired, observed, others),
+  };
+}
+
+/** Of a group that shall go: what was begun in it is brought to its end. */
+export function begunMoveTask(desired: DesiredVg): NodeTask<undefined> {
+  return {
+    noun: 'volume-group',
+    volume: desired.name,
+    vg: desired.name,
+    paths: pathsNamed([desired]),
+    plan: (observed: ObservedNode) => planBegunMove(desired, observed),
+    status: () => undefined,
   };
 }

@@ -191,6 +191,30 @@ test('a move that was cut off goes on to its end, also for a device that is name
   world.admin.run('lvm', 'lvremove', '--yes', 'vg1/data');
 });
 
+test('a group that shall go brings a move to its end that was cut off', async () => {
+  const scene = new GroupScene();
+  const thinPoolConfig = { name: 'pool', sizePercent: 40, overprovisionRatio: 2 };
+  scene.group('vg1', { ...paths('sdb', 'sdc'), thinPoolConfig });
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+  const { world } = scene.stage;
+  takeOut(scene, '/dev/sdb', 'sdc');
+  await scene.until('it is begun', () => world.vg('vg1')?.moves.length === 1);
+  scene.kill();
+  world.processes.killMoves();
+  world.faults.next('pvmove', { kind: 'slow', ms: 600_000 });
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  scene.start();
+  const told = () => scene.told('vg1')?.reason ?? '';
+  await scene.until('it is told', () => /\/dev\/sdb of vg1 is being emptied/.test(told()));
+  assert.notEqual(world.lv('vg1', 'pool'), undefined, 'it is not gone before');
+  await scene.until('gone', () => scene.object('vg1') === undefined);
+  assert.equal(world.vg('vg1'), undefined);
+  for (const path of ['/dev/sdb', '/dev/sdc']) {
+    assert.equal(world.machine.device(path)?.label, undefined, path);
+  }
+});
+
 test('what has left is bare, also while another device cannot leave', async () => {
   const scene = await ready('sda', 'sdb', 'sdc');
   fill(scene, 'data', '3g', '/dev/sdb');

@@ -227,6 +227,26 @@ may be another name of it`;
   return undefined;
 }
 
+/**
+ * A group that shall go: a move that we began is brought to its end first. What is moved is locked,
+ * and so are the volumes that somebody deletes meanwhile.
+ */
+export function planBegunMove(desired: DesiredVg, node: ObservedNode): Decision {
+  const vg = usableVg(node, desired.name);
+  // Whoever removes it says why it cannot go.
+  if (isBlocked(vg) || !vg.tags.includes(desired.ownerTag)) return rest;
+  const pv = vg.pvs.find(
+    ({ uuid, device }) =>
+      desired.release.includes(uuid) &&
+      node.devices.some(
+        (each) => namesOf(each).includes(device) && each.holders.some((path) => isMoveIn(vg, path)),
+      ),
+  );
+  if (pv === undefined) return rest;
+  const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
+  return next({ kind: 'evacuate-pv', ...target });
+}
+
 function unseenNames({ selector }: DesiredVg, { missing }: Choice): readonly string[] {
   return selector.kind === 'any' ? [] : selector.required.filter((path) => missing.includes(path));
 }
@@ -252,10 +272,12 @@ export function isWanted(selector: DesiredVg['selector'], paths: readonly string
 
 /** A move that was begun has its places already, and the kernel shows it. */
 export function isMoving(vg: ObservedVg, node: ObservedNode): boolean {
+  return node.devices.some(({ path }) => isMoveIn(vg, path));
+}
+
+function isMoveIn(vg: ObservedVg, path: string): boolean {
   const stem = `/dev/mapper/${dmName(vg.name, 'pvmove')}`;
-  return node.devices.some(
-    ({ path }) => path.startsWith(stem) && /^[0-9]+$/.test(path.slice(stem.length)),
-  );
+  return path.startsWith(stem) && /^[0-9]+$/.test(path.slice(stem.length));
 }
 
 function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
