@@ -28,9 +28,14 @@ const flags = [
  */
 export const nodeFlag = '--max-semi-space-size=1';
 
-/** Threads are started with the first file operation: a later word would not be heard. */
-const banner = [
+/**
+ * Threads are started with the first file operation: a later word would not be heard. An older
+ * Node, on the machine of somebody who only looks, knows not all flags and says so on every run.
+ */
+export const banner = [
+  `if(parseInt(process.versions.node)>=24){`,
   ...flags.map((flag) => `require('node:v8').setFlagsFromString('${flag}');`),
+  '}',
   `process.env.UV_THREADPOOL_SIZE??='${limits.fileThreads}';`,
 ].join('');
 
