@@ -1,6 +1,7 @@
 import { isSameJson } from '../api/same.ts';
 import type { Wipes } from '../core/device/wipes.ts';
 import type { ObservedVg } from '../core/observed.ts';
+import type { Begun } from '../core/volume-group/begun.ts';
 import type { NodeFiles } from './node-files.ts';
 
 type LeavingGroup = Pick<ObservedVg, 'name' | 'uuid' | 'pvs'>;
@@ -35,6 +36,21 @@ export class GroupMemory {
     else known.set(name, uuid);
     await this.#files.writeKnown(known);
     this.#known = known;
+  }
+
+  /** Groups that were begun, and of which nothing was learned. */
+  begun(): Promise<Begun> {
+    return this.#files.readBegun();
+  }
+
+  /** On disk before anything is done. */
+  async noteBegun(begun: Begun): Promise<void> {
+    const before = await this.begun();
+    if (!isSameJson([...before], [...begun])) await this.#files.writeBegun(begun);
+  }
+
+  async forgetBegun(name: string): Promise<void> {
+    await this.noteBegun(new Map([...(await this.begun())].filter(([each]) => each !== name)));
   }
 
   /** Disks that were wiped, or are about to be. */

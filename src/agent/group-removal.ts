@@ -30,6 +30,7 @@ export class GroupRemoval {
     const { name } = group.metadata;
     const { volumeGroups, thinPools } = leavingNode(group, seen);
     try {
+      this.#checkBegun(name, seen);
       for (const vg of volumeGroups) await this.#endMove(vg);
       for (const pool of thinPools) settled(await engine.submit(thinPoolTask(pool)));
       for (const vg of volumeGroups) {
@@ -39,11 +40,19 @@ export class GroupRemoval {
         settled(await engine.submitNode(volumeGroupTask({ ...vg, release }, all)));
       }
       await memory.learn(name, undefined);
+      await memory.forgetBegun(name);
       await memory.forgetLeaving(name);
     } catch (error) {
       if (error instanceof OperationError) await this.#forgetIfHere(name);
       throw error;
     }
+  }
+
+  /** It may have been made, on disks that are away. */
+  #checkBegun(name: string, { known }: Seen): void {
+    const identity = known.get(name);
+    if (identity === undefined || this.#parts.memory.known.has(name)) return;
+    throw new OperationError('VolumeGroupLost', `no device of ${name} (${identity}) is here`);
   }
 
   /** Only devices that we were told to empty: what else is moved is somebody else's. */

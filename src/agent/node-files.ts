@@ -2,6 +2,7 @@ import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import type { Wipes } from '../core/device/wipes.ts';
+import type { Begun } from '../core/volume-group/begun.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { readWipes, writeWipes } from '../host/wiped-disks.ts';
@@ -25,6 +26,9 @@ export type NodeFiles = {
   /** Groups that are being removed. */
   readLeaving(): Promise<ReadonlyMap<string, string>>;
   writeLeaving(leaving: ReadonlyMap<string, string>): Promise<void>;
+  /** Groups that are being made. */
+  readBegun(): Promise<Begun>;
+  writeBegun(begun: Begun): Promise<void>;
 };
 
 type Places = {
@@ -53,6 +57,8 @@ export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFil
     writeWipes: (wipes) => writeWipes(stateDirectory, wipes),
     readLeaving: () => readKnownGroups(stateDirectory, 'leaving.json'),
     writeLeaving: (leaving) => writeKnownGroups(stateDirectory, leaving, 'leaving.json'),
+    readBegun: () => readKnownGroups(stateDirectory, 'begun.json'),
+    writeBegun: (begun) => writeKnownGroups(stateDirectory, begun, 'begun.json'),
   };
 }
 

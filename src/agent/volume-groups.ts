@@ -33,6 +33,7 @@ import { KubeError } from '../kube/errors.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
+import { BegunGroups } from './begun-groups.ts';
 import { GroupMarks } from './group-marks.ts';
 import { GroupMemory } from './group-memory.ts';
 import { GroupRemoval } from './group-removal.ts';
@@ -87,6 +88,7 @@ export class VolumeGroups {
   readonly #queue: WorkQueue;
   readonly #marks: GroupMarks;
   readonly #memory: GroupMemory;
+  readonly #begun: BegunGroups;
   readonly #removal: GroupRemoval;
   readonly #reports: GroupReports;
   /** What the last round left: with a newer look at LVM it can be told anew. */
@@ -98,6 +100,7 @@ export class VolumeGroups {
     this.#parts = parts;
     this.#marks = new GroupMarks(parts);
     this.#memory = new GroupMemory(parts.files);
+    this.#begun = new BegunGroups({ engine: parts.engine, memory: this.#memory });
     this.#removal = new GroupRemoval({ engine: parts.engine, memory: this.#memory });
     this.#reports = new GroupReports(parts);
     this.#queue = new WorkQueue({
@@ -151,7 +154,7 @@ export class VolumeGroups {
     const { groups } = this.#parts;
     const note = clusterNoteOf(this.#reports.look());
     if (note?.isUnmanaged === true && groups.size === 0) return this.#tellOfLvmd(signal);
-    const known = await this.#memory.read();
+    const known = new Map([...(await this.#memory.read()), ...(await this.#begun.lost())]);
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const tolerations = note?.tolerations;
     const seen = { node, report: this.#reports.object, known, present };
@@ -176,6 +179,7 @@ export class VolumeGroups {
     }
     // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
     const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
+    await this.#settleBegun(looked, troubles);
     const sight = { wish, devices: looked.devices, troubles, unserved, kept, skew };
     const told = this.#told(sight, looked);
     this.#sight = sight;
@@ -311,7 +315,8 @@ export class VolumeGroups {
     const { engine } = this.#parts;
     for (const vg of desired.volumeGroups) {
       try {
-        const { uuid } = settled(await engine.submitNode(volumeGroupTask(vg, desired)));
+        const task = this.#begun.noting(volumeGroupTask(vg, desired));
+        const { uuid } = settled(await engine.submitNode(task));
         if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);
         await this.#memory.forgetLeaving(vg.name);
       } catch (error) {
@@ -326,6 +331,15 @@ export class VolumeGroups {
         const why = poolReason(`${pool.vg}/${pool.name}`, whyOf(error));
         troubles.set(pool.vg, troubles.get(pool.vg) ?? why);
       }
+    }
+  }
+
+  async #settleBegun(node: ObservedNode, troubles: Troubles): Promise<void> {
+    try {
+      await this.#begun.settle(node);
+    } catch (error) {
+      // The next round begins with it.
+      troubles.set('', whyOf(error));
     }
   }
 

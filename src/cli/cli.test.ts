@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { surroundings } from '../../test/samples/surroundings.ts';
 import { bundle } from '../../tools/bundle.ts';
-import { writeKnownGroups } from '../host/known-groups.ts';
+import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { runCli } from './cli.ts';
 import { commands } from './commands.ts';
 
@@ -120,6 +120,17 @@ test('what is wrong in a node file is told with its line', async (t) => {
   await writeFile(file, 'volumeGroups:\n  - devices: any\n');
   const missing = await run('plan', '--file', file, '--state-dir', await directory(t));
   assert.match(missing.text, /node\.yaml:2: volumeGroups\[0\]\.name is missing/);
+});
+
+test('a group that was only begun is given up, too', async (t) => {
+  const state = await directory(t);
+  const begun = new Map([
+    ['va', 'serial Disk S1'],
+    ['vb', 'serial Disk S2'],
+  ]);
+  await writeKnownGroups(state, begun, 'begun.json');
+  assert.deepEqual(await run('forget', 'va', '--state', state), { code: 0, text: '' });
+  assert.deepEqual([...(await readKnownGroups(state, 'begun.json')).keys()], ['vb']);
 });
 
 test('each flag goes by both its names', async (t) => {

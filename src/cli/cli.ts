@@ -77,7 +77,7 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       throw new UsageError('edge is the first word: its flags come after it');
     case 'forget': {
       const directory = values['state-dir'];
-      await forget(directory, await readKnownGroups(directory), rest);
+      await forget(directory, rest);
       return exitCodes.done;
     }
     case 'plan':
@@ -211,19 +211,19 @@ function inOneSpelling(word: string): string {
 }
 
 /** The administrator's word that the disks of a group never come back. */
-async function forget(
-  directory: string,
-  known: KnownGroups,
-  names: readonly string[],
-): Promise<void> {
+async function forget(directory: string, names: readonly string[]): Promise<void> {
+  const known = await readKnownGroups(directory);
+  const begun = await readKnownGroups(directory, 'begun.json');
   const [name, ...more] = names;
   if (name === undefined || more.length > 0) throw new UsageError('forget takes one group');
-  if (!known.has(name)) {
-    const list = known.size === 0 ? 'none' : showList([...known.keys()]);
+  if (!known.has(name) && !begun.has(name)) {
+    const all = new Set([...known.keys(), ...begun.keys()]);
+    const list = all.size === 0 ? 'none' : showList([...all]);
     throw new UsageError(`no volume group ${name} is known here (known: ${list})`);
   }
-  const others = [...known].filter(([group]) => group !== name);
-  await writeKnownGroups(directory, new Map(others));
+  const others = (groups: KnownGroups) => new Map([...groups].filter(([group]) => group !== name));
+  if (known.has(name)) await writeKnownGroups(directory, others(known));
+  if (begun.has(name)) await writeKnownGroups(directory, others(begun), 'begun.json');
 }
 
 function isArgumentError(error: unknown): boolean {

@@ -7,10 +7,11 @@ import { writeDurably } from './durable-file.ts';
  * Which volume groups were seen on this host, by name: `groups.json` in the state directory. A
  * group whose disks are all gone looks like one that was never made; only this tells them apart.
  * `leaving.json` has those that are being removed: one of these that is gone was removed.
+ * `begun.json` has those that are being made, with their disks: one of these may be on one of them.
  */
 export type KnownGroups = ReadonlyMap<string, string>;
 
-type GroupsFile = 'groups.json' | 'leaving.json';
+type GroupsFile = 'groups.json' | 'leaving.json' | 'begun.json';
 
 export async function readKnownGroups(
   directory: string,

@@ -16,6 +16,7 @@ export class NodeDisk {
   known: Groups = new Map();
   wipes: Wipes = new Map();
   #leaving: Groups = new Map();
+  #begun: Groups = new Map();
   /** How often a file cannot be read or written. */
   failures = 0;
   /** Told when the agent writes lvmd.yaml. */
@@ -81,6 +82,10 @@ export class NodeDisk {
       readLeaving: () => this.#do(life, () => this.#leaving),
       writeLeaving: keep((groups) => {
         this.#leaving = groups;
+      }),
+      readBegun: () => this.#do(life, () => this.#begun),
+      writeBegun: keep((groups) => {
+        this.#begun = groups;
       }),
     };
   }

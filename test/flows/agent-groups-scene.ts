@@ -40,6 +40,7 @@ export class GroupScene {
   lvmd: string | undefined;
   known: ReadonlyMap<string, string> = new Map();
   leaving: ReadonlyMap<string, string> = new Map();
+  begun: ReadonlyMap<string, string> = new Map();
   /** What was last told of the disks. */
   inventory: Inventory | undefined;
   wipes: Wipes = new Map();
@@ -99,6 +100,10 @@ export class GroupScene {
         readLeaving: async () => this.leaving,
         writeLeaving: async (leaving) => {
           if (!signal.aborted) this.leaving = leaving;
+        },
+        readBegun: async () => this.begun,
+        writeBegun: async (begun) => {
+          if (!signal.aborted) this.begun = begun;
         },
       },
     });

@@ -98,9 +98,12 @@ const proofs: Readonly<Record<string, Proof>> = {
     const vg = vgOn(machine, one.name);
     return vg !== undefined && machine.world.machine.missingPvs(vg).length > 0;
   },
-  VolumeGroupLost: ({ machine, one }) =>
+  VolumeGroupLost: ({ machine, one }, reason) =>
     vgOn(machine, one.name) === undefined &&
-    machine.world.machine.vgs.some(({ name }) => name === one.name),
+    (machine.world.machine.vgs.some(({ name }) => name === one.name) ||
+      // Nobody can know what is on a disk that is away.
+      (reason.includes('(begun on ') &&
+        machine.world.machine.devices.some(({ isPresent }) => !isPresent))),
   VolumeGroupForeign: ({ machine, one }) =>
     vgOn(machine, one.name)?.tags.includes('lvms') === false,
   InsufficientCapacity: isFull,
