@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GiB } from '../../lab/index.ts';
-import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { lookAtNode } from './audit/look.ts';
 import { type Layout, raid1 } from './layout.ts';
+import {
+  clusterOf,
+  disksOf,
+  groupOn,
+  hasDevices,
+  isReady,
+  isTaken,
+  linksOf,
+  namespace,
+  refused,
+  stateOf,
+  staysFor,
+  taken,
+} from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
 
-const namespace = 'quarry-system';
-const path = `/apis/lvm.topolvm.io/v1alpha1/namespaces/${namespace}/lvmclusters`;
 const disks = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, sizeBytes: 2n * GiB }));
 const writer = 'line=0; while line=$((line + 1)); do echo $line >> /data/thick/log && sync; done';
 
@@ -66,13 +78,11 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
   });
 
   test('what would harm somebody is refused, and says why', async () => {
-    await refused(stage, { ...clusterOf(classes), metadata: { name: 'other', namespace } }, [
-      /there can be one LVMCluster only/,
-    ]);
+    const other = { ...clusterOf(classes), metadata: { name: 'other', namespace } };
+    await refused(stage, other, /there can be one LVMCluster only/);
     const without = classes.filter(({ name }) => name !== 'vg2');
-    await refused(stage, clusterOf(without), [/default\/thick/]);
-    const remove = () => stage.cluster.api.request(`${path}/mine`, { method: 'DELETE' });
-    await refusedBy(stage, remove, [/cannot be deleted.*default\/(thick|thin)/]);
+    await refused(stage, clusterOf(without), /default\/thick/);
+    await staysFor(stage, /cannot be deleted.*default\/(thick|thin)/);
   });
 
   test('a disk comes, and one leaves, while a pod writes', async () => {
@@ -108,10 +118,10 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await stage.cluster.node(name).pullDisk('e');
     await stage.exec('writer', 'echo three > /data/mirrored/file && sync');
     await stage.until('it is told', async () => {
-      const { state, status } = await groupOn(stage, 'vg3', name);
-      return state === 'Degraded' && status !== undefined && status !== 'Healthy';
+      const { status, raidStatus } = (await groupOn(stage, 'vg3', name)) ?? {};
+      return status === 'Degraded' && raidStatus !== undefined && raidStatus.status !== 'Healthy';
     });
-    assert.equal(await stateOf(stage, 'mine'), 'Degraded');
+    assert.equal(await stateOf(stage), 'Degraded');
     await stage.cluster.node(name).plugDisk('e');
     await stage.cluster
       .node(name)
@@ -150,106 +160,20 @@ const layout: Layout = {
 };
 
 async function deviceClasses(stage: E2eStage): Promise<readonly LvmDeviceClass[]> {
-  const selector = async (...names: readonly string[]) => ({
-    optionalPaths: (await Promise.all(names.map((name) => linksOf(stage, name)))).flat(),
-  });
   return [
     {
-      ...{ name: 'vg1', default: true, fstype: 'ext4', deviceSelector: await selector('a', 'b') },
+      ...{
+        name: 'vg1',
+        default: true,
+        fstype: 'ext4',
+        deviceSelector: await disksOf(stage, 'a', 'b'),
+      },
       thinPoolConfig: { name: 'pool', sizePercent: 90, overprovisionRatio: 10 },
     },
-    { name: 'vg2', fstype: 'xfs', deviceSelector: await selector('c') },
+    { name: 'vg2', fstype: 'xfs', deviceSelector: await disksOf(stage, 'c') },
     {
-      ...{ name: 'vg3', fstype: 'ext4', deviceSelector: await selector('d', 'e') },
+      ...{ name: 'vg3', fstype: 'ext4', deviceSelector: await disksOf(stage, 'd', 'e') },
       raidConfig: { type: 'raid1' },
     },
   ];
-}
-
-/** Names that stay when a node boots. Each node has a disk of its own under that name. */
-async function linksOf({ cluster }: E2eStage, disk: string): Promise<readonly string[]> {
-  return Promise.all(
-    cluster.nodes.map(async (node) => {
-      const path = await node.devicePath(disk);
-      const script = `for link in /dev/disk/by-id/wwn-*; do
-        if [ "$(readlink -f $link)" = ${path} ]; then echo $link; fi
-      done`;
-      return (await node.sh(script)).trim();
-    }),
-  );
-}
-
-async function isReady(stage: E2eStage): Promise<void> {
-  await stage.until('it is Ready', async () => (await stateOf(stage, 'mine')) === 'Ready');
-}
-
-async function taken(stage: E2eStage, draft: Draft): Promise<void> {
-  await stage.until('the webhook answers', () => isTaken(stage, draft));
-}
-
-async function hasDevices(stage: E2eStage, group: string, count: number): Promise<void> {
-  await stage.until(`${group} has ${count} devices`, async () => {
-    const nodes = await Promise.all(stage.cluster.nodes.map(lookAtNode));
-    return nodes.every(({ pvs }) => pvs.filter((pv) => pv.group === group).length === count);
-  });
-}
-
-async function groupOn({ cluster }: E2eStage, group: string, node: string) {
-  const object = await cluster.api.get<LvmCluster>(`${path}/mine`);
-  const found = object?.status?.deviceClassStatuses
-    ?.find(({ name }) => name === group)
-    ?.nodeStatus?.find((one) => one.node === node);
-  return { state: found?.status, status: found?.raidStatus?.status };
-}
-
-function clusterOf(deviceClasses: readonly LvmDeviceClass[]) {
-  return {
-    ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster' },
-    metadata: { name: 'mine', namespace },
-    spec: { storage: { deviceClasses } },
-  };
-}
-
-type Draft = ReturnType<typeof clusterOf>;
-
-async function apply({ cluster }: E2eStage, draft: Draft) {
-  return cluster.api.request(`${path}/${draft.metadata.name}?fieldManager=e2e&force=true`, {
-    ...{ method: 'PATCH', contentType: 'application/apply-patch+yaml', body: draft },
-    timeoutMs: 60_000,
-  });
-}
-
-/** Until there is a certificate nobody answers, and nothing is taken. */
-async function isTaken(stage: E2eStage, draft: Draft): Promise<boolean> {
-  const { status, text } = await apply(stage, draft);
-  if (status < 300) return true;
-  assert.match(text, /failed calling webhook|not been read yet/);
-  return false;
-}
-
-async function refused(stage: E2eStage, draft: Draft, why: readonly RegExp[]): Promise<void> {
-  await refusedBy(stage, () => apply(stage, draft), why);
-}
-
-type Answer = { readonly status: number; readonly text: string };
-
-/** Operators that were killed answer again after a moment; until then nothing is taken either. */
-async function refusedBy(
-  stage: E2eStage,
-  ask: () => Promise<Answer>,
-  why: readonly RegExp[],
-): Promise<void> {
-  let last: Answer = { status: 0, text: '' };
-  await stage.until('the webhook answers', async () => {
-    last = await ask();
-    assert.ok(last.status >= 300, last.text);
-    return !/failed calling webhook|not been read yet/.test(last.text);
-  });
-  assert.equal(last.status, 422, last.text);
-  for (const one of why) assert.match(last.text, one);
-}
-
-async function stateOf({ cluster }: E2eStage, name: string): Promise<string | undefined> {
-  const object = await cluster.api.get<LvmCluster>(`${path}/${name}`);
-  return object?.status?.state;
 }
