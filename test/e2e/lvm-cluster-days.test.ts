@@ -294,7 +294,11 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     const lv = await stage.lvOf('kept');
     await stage.remove('pod', 'keeper');
     await stage.remove('pvc', 'kept');
-    await staysFor(stage, new RegExp(`it holds volume ${volume}`));
+    // The operator hears of it a moment later.
+    await stage.until('the volume alone is in the way', async () => {
+      await staysFor(stage, new RegExp(`it holds volume ${volume}`));
+      return true;
+    });
     await refused(stage, clusterOf([pool]), new RegExp(`it holds volume ${volume}`));
     // Who goes around the webhook is stopped by the operator all the same.
     const registration = ['validatingwebhookconfiguration', registrationName];
