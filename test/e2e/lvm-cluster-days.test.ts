@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { GiB, MiB } from '../../lab/index.ts';
 import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
-import { componentLabel, components, registrationName } from '../../src/core/cluster/installed.ts';
+import { registrationName } from '../../src/core/cluster/installed.ts';
 import { collectionOf } from './api.ts';
 import { lookAtNode } from './audit/look.ts';
 import type { Layout } from './layout.ts';
@@ -264,25 +263,6 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     await stage.audit();
   });
 
-  test('whoever is killed again and again comes to the same end', async () => {
-    const third = {
-      name: 'vg3',
-      fstype: 'ext4',
-      deviceSelector: await disksOf(stage, 'c'),
-    } as const;
-    await besideKills(stage, () => taken(stage, clusterOf([pool, plain])));
-    await hasDevices(stage, 'vg1', 1);
-    await isReady(stage);
-    await stage.audit();
-    await besideKills(stage, () => taken(stage, clusterOf([pool, third])));
-    await hasDevices(stage, 'vg3', 1);
-    await hasDevices(stage, 'vg2', 0);
-    await isReady(stage);
-    await stage.audit();
-    await besideKills(stage, () => isGoing(stage));
-    await takeAway(stage);
-  });
-
   test('a cluster with volumes stays, also where they are retained', async () => {
     const storageClassOptions = { reclaimPolicy: 'Retain' } as const;
     await made(pool, { ...plain, storageClassOptions });
@@ -381,23 +361,6 @@ async function withoutDisks(
   } finally {
     for (const disk of [...away]) await plug(disk);
   }
-}
-
-const rounds = 4;
-const killEveryMs = 2_500;
-
-/** From then on operators and agents die again and again, together and each by themselves. */
-async function besideKills(stage: E2eStage, work: () => Promise<void>): Promise<void> {
-  await work();
-  const words = ['delete', 'pod', `--namespace=${namespace}`, '--force', '--grace-period=0'];
-  for (let round = 0; round < rounds; round += 1) {
-    for (const component of Object.values(components)) {
-      const selector = `--selector=${componentLabel}=${component}`;
-      await stage.cluster.kubectl([...words, selector]);
-      await sleep(killEveryMs);
-    }
-  }
-  await stage.killOurs();
 }
 
 /** The deletion is taken; whether it comes to its end is another question. */
