@@ -35,7 +35,7 @@ function isClearPlan({ isTold, blocks }: NodePlan): boolean {
 
 function nodeText({ node, isTold, devices, steps, blocks }: NodePlan): string {
   if (!isTold) {
-    return `Node ${node}\n  Its agent has not told of its disks, so nothing can be foreseen: is it running there?`;
+    return `Node ${node}\n  Its agent has not told of its disks as they are now, so nothing can be foreseen: is it running there? It tells once a minute at most.`;
   }
   const rows = devices.map((device) => [
     ...[device.group, device.path, showBytes(device.sizeBytes), device.model || '-'],

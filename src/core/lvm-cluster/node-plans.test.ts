@@ -180,3 +180,20 @@ test('the lines for many nodes end where an API server would cut them off', () =
   assert.equal(lines.at(-1), 'and 25 more: `quarry plan` shows all of it');
   assert.ok(lines.join('').length < 4096);
 });
+
+test('disks that were told of before a group was made are not taken for lost', () => {
+  const told = { name: 'vg1', deviceDiscoveryPolicy: 'Preconfigured' as const };
+  const reportOf = (status: 'Ready' | 'Failed') => [
+    {
+      metadata: metadata('n1'),
+      spec: { nodeStatus: [{ ...told, status, devices: ['/dev/sda'] }] },
+    },
+  ];
+  const reports = reportOf('Ready');
+  const before = viewOf(cluster([vg1]), [nodeWith({ devices: bare }, [])], { reports });
+  const [plan] = planned(before);
+  assert.deepEqual([plan?.isTold, plan?.blocks, plan?.steps], [false, [], []]);
+
+  const [away] = planned({ ...before, reports: reportOf('Failed') });
+  assert.equal(away?.blocks[0], 'VolumeGroupLost');
+});

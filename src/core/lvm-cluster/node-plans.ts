@@ -8,7 +8,7 @@ import type { DesiredNode } from '../node.ts';
 import type { ObservedNode } from '../observed.ts';
 import type { Step } from '../step.ts';
 import type { ForeseenCluster } from './foresee.ts';
-import { inventoryAnnotation, readInventory } from './inventory.ts';
+import { type Inventory, inventoryAnnotation, readInventory } from './inventory.ts';
 import { groupFinalizer } from './marks.ts';
 import { leavingNode, wishFor } from './node-wish.ts';
 import { permittedWipes } from './permitted-wipes.ts';
@@ -17,7 +17,7 @@ import { noteAfterLook, noteText, releaseAnnotation, releaseNote } from './relea
 /** What the agent of one node would do, and to which disk. */
 export type NodePlan = {
   readonly node: string;
-  /** Has its agent told of its disks? Without that nothing can be foreseen. */
+  /** Has its agent told of its disks, as they are by now? Without that nothing can be foreseen. */
   readonly isTold: boolean;
   readonly devices: readonly PlannedDevice[];
   readonly steps: readonly Step[];
@@ -61,7 +61,9 @@ type Asked = Omit<Parameters<typeof wishFor>[0], 'known' | 'present'>;
 function planOf(asked: Asked): NodePlan {
   const { name: node, annotations = {} } = asked.node.metadata;
   const inventory = readInventory(annotations[inventoryAnnotation]);
-  if (inventory === undefined) return { node, isTold: false, devices: [], steps: [], blocks: [] };
+  if (inventory === undefined || isOlder(inventory, asked)) {
+    return { node, isTold: false, devices: [], steps: [], blocks: [] };
+  }
   const { known, wipes, node: observed } = inventory;
   const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
   const wish = wishFor({ ...seen, groups: withNotes(seen, observed) });
@@ -87,6 +89,18 @@ function planOf(asked: Asked): NodePlan {
     view = foreseen.node;
   }
   return { node, isTold: true, devices: devicesOf(desired, observed), steps, blocks };
+}
+
+/**
+ * Agents write to their Node once in a while, and to their report at once. A group that is served
+ * and that the disks say nothing of was made in between: it is not lost.
+ */
+function isOlder({ known, node }: Inventory, { report, groups }: Asked): boolean {
+  const told = report?.spec?.nodeStatus ?? [];
+  return groups.some(({ metadata: { name } }) => {
+    const isServed = told.some((one) => one.name === name && one.status === 'Ready');
+    return isServed && !known.has(name) && node.vgs.every((vg) => vg.name !== name);
+  });
 }
 
 /** As the agent notes which devices shall leave, before any of them does. */
