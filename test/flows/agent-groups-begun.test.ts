@@ -63,3 +63,18 @@ test('a group that could not be made is made of other disks', async () => {
   await scene.until('ready', () => scene.isReady('vg1'));
   assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdc']);
 });
+
+test('nothing is made while it cannot be written down', async () => {
+  const scene = new GroupScene();
+  const { world } = scene.stage;
+  scene.refusesBegun = true;
+  scene.group('vg1', optional('sdb'));
+  scene.start();
+  await scene.until('it is told', () => scene.told('vg1')?.status === 'Failed');
+  assert.match(scene.told('vg1')?.reason ?? '', /FileFailed: begun.json: disk full/);
+  await scene.settle(60_000);
+  assert.equal(world.vg('vg1'), undefined);
+  assert.equal(world.machine.device('/dev/sdb')?.label, undefined);
+  scene.refusesBegun = false;
+  await scene.until('ready', () => scene.isReady('vg1'));
+});

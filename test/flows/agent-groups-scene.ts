@@ -46,6 +46,7 @@ export class GroupScene {
   wipes: Wipes = new Map();
   refusesWipes = false;
   refusesLvmd = false;
+  refusesBegun = false;
   /** Why the agent shall do nothing new. */
   skew: Blocked | undefined;
   #stop = new AbortController();
@@ -103,6 +104,7 @@ export class GroupScene {
         },
         readBegun: async () => this.begun,
         writeBegun: async (begun) => {
+          if (this.refusesBegun) throw new OperationError('FileFailed', 'begun.json: disk full');
           if (!signal.aborted) this.begun = begun;
         },
       },
