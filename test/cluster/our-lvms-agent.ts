@@ -1,16 +1,11 @@
-import { ClusterWork } from '../../src/agent/cluster-work.ts';
-import { Ledger } from '../../src/agent/ledger.ts';
 import { LvmdConfiguration, loadConfiguration } from '../../src/agent/lvmd-config.ts';
 import { OperationError } from '../../src/base/failures.ts';
 import { limits } from '../../src/base/limits.ts';
-import { Groups } from '../../src/csi/groups.ts';
 import { nodeService } from '../../src/csi/node.ts';
-import { Volumes } from '../../src/csi/volumes.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Publisher } from '../../src/engine/publisher.ts';
-import { type AgentProgram, driver, type NodeSurroundings, namespace } from './programs.ts';
-
-const names = { domain: driver, driver };
+import { names, workOf } from './our-agent.ts';
+import type { AgentProgram, NodeSurroundings } from './programs.ts';
 
 /** The agent of a node whose groups and classes come from LVMClusters, without sockets. */
 export const ourLvmsAgent: AgentProgram = (around) => ({
@@ -49,42 +44,19 @@ async function live(around: NodeSurroundings, signal: AbortSignal): Promise<void
   await engine.observe();
   await configuration.settle();
   void engine.model.keepFresh(signal);
-  const { volumes, work } = workOf(around, { engine, publisher, configuration });
+  const { volumes, work } = workOf(around, {
+    ...{ engine, publisher, classes: () => configuration.classes },
+    making: {
+      files: disk.files(life, () => configuration.reread()),
+      lvmd: () => configuration.sight,
+    },
+  });
   around.serve(nodeService({ volumes, publisher }, { ...names, version: '0', node }));
   engine.model.onReport((report) => void configuration.reconsider(report));
   configuration.onChange(async () => engine.model.hint());
   configuration.onChange(async () => work.reconfigured());
   void follow(around, configuration);
   await work.run(signal);
-}
-
-type Parts = {
-  readonly engine: Engine;
-  readonly publisher: Publisher;
-  readonly configuration: LvmdConfiguration;
-};
-
-function workOf(around: NodeSurroundings, { engine, publisher, configuration }: Parts) {
-  const { clock, chance, node, disk, life } = around;
-  const classes = () => configuration.classes;
-  const ledger = new Ledger();
-  const newId = () => {
-    throw new Error('in a cluster every id is given');
-  };
-  const common = { engine, publisher, classes, newId, nowMs: () => clock.nowMs() };
-  const volumes = new Volumes({ ...common, recorded: ledger });
-  const groups = new Groups({ ...common, volumes });
-  const work = new ClusterWork({
-    ...{ client: around.client(), names, node, namespace, ledger, engine, volumes, groups },
-    ...{ classes, clock, chance, log: (event) => around.log(event) },
-    build: around.build,
-    ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
-    making: {
-      files: disk.files(life, () => configuration.reread()),
-      lvmd: () => configuration.sight,
-    },
-  });
-  return { volumes, work };
 }
 
 /** Edits of the file are heard at once, and looked for all the same. */
