@@ -76,6 +76,8 @@ export function kubeletConfig(nodeDirectory: string): string {
     nodeStatusUpdateFrequency: '4s',
     nodeLeaseDurationSeconds: 12,
     syncFrequency: '10s',
+    // Whoever is killed again and again is back at once: tests have no five minutes to wait.
+    crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }

@@ -19,6 +19,11 @@ export type Fault = {
 
 type Role = 'agent' | 'operator';
 
+/** A pattern for pgrep: it runs with flags of its own between the two programs. */
+export function processOf(role: Role): string {
+  return `^/usr/bin/node .*/usr/bin/quarry ${role}`;
+}
+
 /** Kubelet starts it again, later and later; a pod that was begun anew does not wait. */
 async function armKill(
   stage: E2eStage,
@@ -30,7 +35,7 @@ async function armKill(
   const guest = stage.cluster.node(node);
   let pids = '';
   await untilCalm(stage, `${role} runs on ${node}`, async () => {
-    const found = await guest.sh(`pgrep -f '^/usr/bin/node /usr/bin/quarry ${role}'`);
+    const found = await guest.sh(`pgrep -f '${processOf(role)}'`);
     pids = found.trim().split('\n').join(' ');
     return pids !== '';
   });

@@ -3,15 +3,16 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { GiB, MiB } from '../../lab/index.ts';
 import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { registrationName } from '../../src/core/cluster/installed.ts';
-import { collectionOf } from './api.ts';
 import { lookAtNode } from './audit/look.ts';
 import type { Layout } from './layout.ts';
 import { changeRules, creationRules, nodesWith } from './lvm-cluster-rules.ts';
 import {
+  areBare,
   clusterOf,
   disksOf,
   groupOn,
   hasDevices,
+  isGoing,
   isReady,
   namespace,
   path,
@@ -19,6 +20,7 @@ import {
   refusedBy,
   stateOf,
   staysFor,
+  takeAway,
   taken,
 } from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
@@ -51,7 +53,7 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
 
   afterEach(async () => {
     stage.layout = layout;
-    await takeAway(stage);
+    await takeAway(stage, names);
   });
 
   after(async () => {
@@ -236,7 +238,7 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
       await isReady(stage);
       await stage.audit();
     } finally {
-      await takeAway(stage);
+      await takeAway(stage, names);
       for (const node of ['n1', 'n2']) await label(node, '-');
     }
   });
@@ -293,7 +295,7 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     assert.ok((await stage.lvs()).includes(lv.name), 'the volume is still there');
     await stage.cluster.apply([unversioned(kept)]);
     await giveUp(stage, volume, lv.name);
-    await takeAway(stage);
+    await takeAway(stage, names);
   });
 });
 
@@ -334,16 +336,6 @@ async function groupsOf({ cluster }: E2eStage, node: string): Promise<readonly s
   return lines.filter((line) => line !== '').toSorted();
 }
 
-/** Nothing is on these disks, and not in LVM's eyes only. */
-async function areBare(stage: E2eStage, disks: readonly string[]): Promise<void> {
-  for (const node of stage.cluster.nodes) {
-    const paths = await Promise.all(disks.map((disk) => node.devicePath(disk)));
-    await stage.until(`${paths.join(' ')} of ${node.name} are bare`, async () => {
-      return (await node.sh(`wipefs --noheadings ${paths.join(' ')}`)).trim() === '';
-    });
-  }
-}
-
 /** They are pulled on all nodes, and are all there again at the end. */
 async function withoutDisks(
   { cluster: { nodes } }: E2eStage,
@@ -363,39 +355,8 @@ async function withoutDisks(
   }
 }
 
-/** The deletion is taken; whether it comes to its end is another question. */
-async function isGoing(stage: E2eStage): Promise<void> {
-  await stage.until('its deletion is taken', async () => {
-    const { status } = await stage.cluster.api.request(`${path}/mine`, { method: 'DELETE' });
-    return status < 300 || status === 404;
-  });
-}
-
 type List<T = object> = { readonly items: readonly T[] };
 type Named = { readonly metadata: { readonly name: string } };
-
-/** Volumes first, and then the LVMCluster: bare disks are left. */
-async function takeAway(stage: E2eStage): Promise<void> {
-  const { api } = stage.cluster;
-  for (const kind of ['pod', 'pvc']) {
-    const list = await api.get<List<Named>>(collectionOf(kind) ?? '');
-    await stage.remove(kind, ...(list?.items ?? []).map(({ metadata }) => metadata.name));
-  }
-  await stage.until('no volume is left', async () => {
-    const volumes = await api.get<List>('/api/v1/persistentvolumes');
-    const objects = await api.get<List>('/apis/topolvm.io/v1/logicalvolumes');
-    return volumes?.items.length === 0 && objects?.items.length === 0;
-  });
-  await isGoing(stage);
-  await stage.until('it is gone', async () => {
-    return (await api.get<object>(`${path}/mine`)) === undefined;
-  });
-  for (const node of stage.cluster.nodes) assert.deepEqual((await lookAtNode(node)).pvs, []);
-  await areBare(stage, names);
-  const classes = await stage.cluster.kubectl(['get', 'storageclass', '--output=name']);
-  assert.doesNotMatch(classes, /lvms-/);
-  await stage.audit();
-}
 
 /** As the API server gave it, without what is its own. */
 function unversioned(text: string): object {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { LvmCluster, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import { collectionOf } from './api.ts';
 import { lookAtNode } from './audit/look.ts';
 import type { E2eStage } from './stage.ts';
 
@@ -110,4 +111,48 @@ export async function refusedBy(
   });
   assert.equal(last.status, 422, last.text);
   for (const one of why) assert.match(last.text, one);
+}
+
+/** Nothing is on these disks, and not in LVM's eyes only. */
+export async function areBare(stage: E2eStage, disks: readonly string[]): Promise<void> {
+  for (const node of stage.cluster.nodes) {
+    const paths = await Promise.all(disks.map((disk) => node.devicePath(disk)));
+    await stage.until(`${paths.join(' ')} of ${node.name} are bare`, async () => {
+      return (await node.sh(`wipefs --noheadings ${paths.join(' ')}`)).trim() === '';
+    });
+  }
+}
+
+/** The deletion is taken; whether it comes to its end is another question. */
+export async function isGoing(stage: E2eStage): Promise<void> {
+  await stage.until('its deletion is taken', async () => {
+    const { status } = await stage.cluster.api.request(`${path}/mine`, { method: 'DELETE' });
+    return status < 300 || status === 404;
+  });
+}
+
+type List<T = object> = { readonly items: readonly T[] };
+type Named = { readonly metadata: { readonly name: string } };
+
+/** Volumes first, and then the LVMCluster: bare disks are left. */
+export async function takeAway(stage: E2eStage, disks: readonly string[]): Promise<void> {
+  const { api } = stage.cluster;
+  for (const kind of ['pod', 'pvc']) {
+    const list = await api.get<List<Named>>(collectionOf(kind) ?? '');
+    await stage.remove(kind, ...(list?.items ?? []).map(({ metadata }) => metadata.name));
+  }
+  await stage.until('no volume is left', async () => {
+    const volumes = await api.get<List>('/api/v1/persistentvolumes');
+    const objects = await api.get<List>('/apis/topolvm.io/v1/logicalvolumes');
+    return volumes?.items.length === 0 && objects?.items.length === 0;
+  });
+  await isGoing(stage);
+  await stage.until('it is gone', async () => {
+    return (await api.get<object>(`${path}/mine`)) === undefined;
+  });
+  for (const node of stage.cluster.nodes) assert.deepEqual((await lookAtNode(node)).pvs, []);
+  await areBare(stage, disks);
+  const classes = await stage.cluster.kubectl(['get', 'storageclass', '--output=name']);
+  assert.doesNotMatch(classes, /lvms-/);
+  await stage.audit();
 }
