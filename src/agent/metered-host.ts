@@ -35,6 +35,7 @@ function bound(host: Host): Omit<Host, 'start'> {
   return {
     strays: () => host.strays(),
     exclusiveOpen: (device) => host.exclusiveOpen(device),
+    deviceUsers: () => host.deviceUsers(),
     links: (directory) => host.links(directory),
     readText: (path) => host.readText(path),
     onDevices: (tell) => host.onDevices(tell),

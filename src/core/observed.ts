@@ -124,6 +124,8 @@ export type ObservedDevice = {
   readonly signatures: Signatures;
   readonly label: LvmLabel;
   readonly exclusiveOpen: 'free' | 'busy' | 'unknown';
+  /** Who has it open for writing without a claim, as far as somebody could take it otherwise. */
+  readonly users: readonly string[];
 };
 
 export function findVg(host: ObservedHost, name: string): ObservedVg | undefined {

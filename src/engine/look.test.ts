@@ -7,12 +7,13 @@ import { OperationError } from '../base/failures.ts';
 import type { ObservedDevice } from '../core/observed.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
 import { observeNode } from './look.ts';
-import type { Host } from './ports.ts';
+import type { DeviceUser, Host } from './ports.ts';
 
 /** What the programs of a host answer; anything not given is empty. */
 type Answers = {
   readonly mounts?: string;
   readonly busy?: readonly string[];
+  readonly users?: readonly DeviceUser[];
   readonly probe?: (command: Command) => Promise<CommandResult>;
 };
 
@@ -31,6 +32,7 @@ function hostWith(answers: Answers) {
     },
     strays: () => Promise.resolve([]),
     exclusiveOpen: (path) => Promise.resolve(answers.busy?.includes(path) ? 'busy' : 'free'),
+    deviceUsers: () => Promise.resolve(answers.users ?? []),
     links: () => Promise.resolve([{ link: '/dev/disk/by-id/b', device: '/dev/sdb' }]),
     readText: (path) => Promise.resolve(path.includes('mountinfo') ? (answers.mounts ?? '') : ''),
     flush: () => Promise.resolve(),
@@ -101,6 +103,21 @@ test('a device that somebody holds is not probed', async () => {
   const { sda, probed } = await devices({ busy: ['/dev/sda'] });
   assert.equal(sda.exclusiveOpen, 'busy');
   assert.deepEqual(probed, ['wipefs /dev/sdb', 'blkid /dev/sdb']);
+});
+
+test('who writes to a device without a claim is told, by its number', async () => {
+  const users = [
+    ...[{ number: '8:0', by: 'the process qemu' }, { number: '9:0', by: '/dev/loop1' }],
+    { number: '8:0', by: '/dev/loop0' },
+  ];
+  const { sda, sdb } = await devices({ users });
+  assert.deepEqual([sda.users, sdb.users], [['/dev/loop0', 'the process qemu'], []]);
+});
+
+test('nobody asks for them where no device could be taken', async () => {
+  const users = [{ number: '8:0', by: 'the process qemu' }];
+  const { sda } = await devices({ users, busy: disks });
+  assert.deepEqual(sda.users, []);
 });
 
 /** The same fault in either program, on one of the two disks. */

@@ -49,7 +49,26 @@ export async function observeNode(
   const facts = { ...common, links };
   const devices: ObservedDevice[] = [];
   for (const device of found) devices.push(await observeDevice(host, device, facts, signal));
-  return { ...lvm, devices };
+  return { ...lvm, devices: await withUsers(host, devices) };
+}
+
+/** As it is, or once it is wiped with its partitions. */
+function mayBeTaken(device: ObservedDevice): boolean {
+  const reasons = unfitReasons(device).filter(({ reason }) => reason !== 'has-holders');
+  return reasons.length === 0 && device.label.kind !== 'member';
+}
+
+/** To ask all processes costs something, so it is done only where a device could be taken. */
+async function withUsers(
+  host: Host,
+  devices: readonly ObservedDevice[],
+): Promise<readonly ObservedDevice[]> {
+  if (!devices.some(mayBeTaken)) return devices;
+  const found = await host.deviceUsers();
+  return devices.map((device) => {
+    const users = found.filter(({ number }) => number === device.number).map(({ by }) => by);
+    return users.length === 0 ? device : { ...device, users: [...new Set(users)].toSorted() };
+  });
 }
 
 async function commonFacts(host: Host, signal?: Signal): Promise<DeviceFacts> {

@@ -17,6 +17,8 @@ export type Host = {
   strays(): Promise<readonly string[]>;
   /** Can the block device be opened exclusively right now? */
   exclusiveOpen(device: string): Promise<'free' | 'busy' | 'unknown'>;
+  /** Who has block devices open for writing without claiming them. */
+  deviceUsers(): Promise<readonly DeviceUser[]>;
   /** Symbolic links below a directory and the device paths they resolve to. */
   links(directory: string): Promise<readonly DeviceLink[]>;
   readText(path: string): Promise<string>;
@@ -63,6 +65,9 @@ export type Running = {
   /** Ends the input of a command that is held. */
   readonly release?: () => void;
 };
+
+/** Of the device with this `major:minor`: a process or a loop device, as people call it. */
+export type DeviceUser = { readonly number: string; readonly by: string };
 
 export type DeviceLink = { readonly link: string; readonly device: string };
 

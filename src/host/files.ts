@@ -48,7 +48,7 @@ function kindOf(found: Stats): PathFacts['kind'] {
 }
 
 /** Linux' dev_t: 12 bits of major and 20 of minor, the minor in two parts. */
-function deviceNumber(device: number): string {
+export function deviceNumber(device: number): string {
   const number = BigInt(device);
   const major = ((number >> 8n) & 0xfffn) | ((number >> 32n) & ~0xfffn);
   const minor = (number & 0xffn) | ((number >> 12n) & ~0xffn);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import type { DeviceLink, Host } from '../engine/ports.ts';
+import { findDeviceUsers } from './device-users.ts';
 import { DeviceWatch } from './device-watch.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
 import { Patience } from './patience.ts';
@@ -23,6 +24,10 @@ export function realHost(options: HostOptions): Host {
     start: (command, signal, heard) => startCommand(command, options, signal, heard),
     strays: () => findStrays({ directory: '/proc', patience, timeoutMs: fileTimeoutMs }),
     exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
+    deviceUsers: () =>
+      findDeviceUsers({
+        ...{ processes: '/proc', blocks: '/sys/block', patience, timeoutMs: fileTimeoutMs },
+      }),
     links: (directory) => soon(directory, () => findLinks(directory)),
     onDevices: (tell) => {
       const watch = new DeviceWatch(tell);

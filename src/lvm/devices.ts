@@ -15,7 +15,7 @@ import type { LabelRow } from './report.ts';
 /** A block device as lsblk alone shows it. */
 export type BlockDevice = Omit<
   ObservedDevice,
-  'links' | 'backingFile' | 'signatures' | 'label' | 'exclusiveOpen'
+  'links' | 'backingFile' | 'signatures' | 'label' | 'exclusiveOpen' | 'users'
 > & { readonly kernelPath: string };
 
 /** Everything that the other looks add to it. */
@@ -99,6 +99,7 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
       ? { kind: 'none' }
       : labelOf(allNames, facts.labels, facts.halfMade.has(device.path)),
     exclusiveOpen: facts.exclusive.get(device.path) ?? 'unknown',
+    users: [],
   };
 }
 

@@ -95,6 +95,18 @@ test('something that blkid has no name for is unknown', () => {
   assert.equal(parseBlkid(result({ stdout: 'DEVNAME=/dev/sda\n' })).kind, 'unknown');
 });
 
+/** As Debian 13 says it of a partition of its own, with and without something on it. */
+const place = [
+  ...['DEVNAME=/dev/sdr1', 'PART_ENTRY_SCHEME=gpt', 'PART_ENTRY_NUMBER=1'],
+  ...['PART_ENTRY_UUID=e98801ad-de42-4b30-ba2d-86990d6c161d', 'PART_ENTRY_OFFSET=2048'],
+].join('\n');
+
+test('where a partition lies is nothing that is on it', () => {
+  assert.deepEqual(parseBlkid(result({ stdout: `${place}\n` })), nothing);
+  assert.deepEqual(parseBlkid(result({ stdout: `${place}\nTYPE=ext4\n` })), found('ext4'));
+  assert.equal(parseBlkid(result({ stdout: `${place}\nVERSION=1.0\n` })).kind, 'unknown');
+});
+
 test('half an answer of wipefs is no answer', () => {
   const { stdout } = readRecorded('trixie', 'wipefs-ext4');
   for (const output of ['{}', '[', stdout.slice(0, 40), '{"signatures": 1}']) {

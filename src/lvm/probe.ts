@@ -26,7 +26,15 @@ export function parseBlkid(result: CommandResult): Signatures {
     ([, type]) => type ?? '',
   );
   if (types.length > 0) return { kind: 'found', types };
+  if (isPlaceOnly(result.stdout)) return { kind: 'none' };
   return { kind: 'unknown', why: 'blkid found something it has no name for' };
+}
+
+/** Of a partition blkid says where in its disk it is, which is nothing that is on it. */
+function isPlaceOnly(output: string): boolean {
+  const lines = output.split('\n').filter((line) => line !== '');
+  const places = lines.filter((line) => line.startsWith('PART_ENTRY_'));
+  return places.length > 0 && lines.length - places.length <= 1 && /^DEVNAME=/m.test(output);
 }
 
 /** Nothing is on a device only when both probes say so. */

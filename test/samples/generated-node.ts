@@ -54,6 +54,7 @@ const facts: fc.Arbitrary<Partial<ObservedDevice>> = fc.record({
     'free',
     fc.constantFrom<ObservedDevice['exclusiveOpen']>('busy', 'unknown'),
   ),
+  users: rarely<readonly string[]>([], fc.constant(['/dev/loop7'])),
 });
 
 type Disk = {

@@ -162,6 +162,7 @@ export function sampleDevice(given: Partial<ObservedDevice> = {}): ObservedDevic
     signatures: { kind: 'none' },
     label: { kind: 'none' },
     exclusiveOpen: 'free',
+    users: [],
     ...given,
   };
 }

@@ -1,7 +1,7 @@
 import { bytes } from '../../src/base/bytes.ts';
 import { OperationError } from '../../src/base/failures.ts';
 import type { ObservedHost, ObservedLv, ObservedVg } from '../../src/core/observed.ts';
-import type { DeviceLink, Host, Running } from '../../src/engine/ports.ts';
+import type { DeviceLink, DeviceUser, Host, Running } from '../../src/engine/ports.ts';
 import type { Command, CommandResult } from '../../src/lvm/command.ts';
 import { noFiles } from './no-files.ts';
 import { hostOf, sampleLv, sampleVg } from './observed.ts';
@@ -143,6 +143,10 @@ export class TinyHost implements Host {
 
   exclusiveOpen(): Promise<'free'> {
     return Promise.resolve('free');
+  }
+
+  deviceUsers(): Promise<readonly DeviceUser[]> {
+    return Promise.resolve([]);
   }
 
   links(): Promise<readonly DeviceLink[]> {

@@ -9,6 +9,7 @@ export type DiskKind =
   | 'mounted'
   | 'swap'
   | 'held'
+  | 'open'
   | 'parted'
   | 'parted-mounted'
   | 'read-only'
@@ -35,7 +36,7 @@ export type NodeDisks = {
 const letters = ['b', 'c', 'd', 'e', 'f', 'g'] as const;
 export const paths = letters.map((letter) => `/dev/sd${letter}`);
 const others = [
-  ...(['data', 'data', 'mounted', 'swap', 'held', 'parted', 'parted-mounted'] as const),
+  ...(['data', 'data', 'mounted', 'swap', 'held', 'open', 'parted', 'parted-mounted'] as const),
   ...(['read-only', 'foreign-group', 'tiny', 'broken'] as const),
 ] as const;
 
@@ -85,6 +86,8 @@ function deviceOf({ path, kind, mib, isTwin }: Disk): DeviceSpec {
       return { ...common, isSwap: true };
     case 'held':
       return { ...common, isHeld: true };
+    case 'open':
+      return { ...common, openBy: 'the process qemu' };
     case 'parted':
       return { ...common, partitions: [part] };
     case 'parted-mounted':

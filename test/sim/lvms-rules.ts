@@ -296,7 +296,7 @@ function nodesNamedBy({ nodeSelector }: LvmDeviceClass): readonly string[] | und
 function isTheirs(device: Device, { world }: Machine): boolean {
   if (device.content.signatures.some(({ type }) => type !== 'LVM2_member')) return true;
   const owner = world.machine.vgOfPv(device.label?.pvUuid ?? '');
-  return owner?.name === foreignGroup || device.isSwap || device.isHeld;
+  return owner?.name === foreignGroup || device.isSwap || device.isHeld || device.openBy !== '';
 }
 
 function isAny(names: readonly string[], among: ReadonlySet<string>): boolean {

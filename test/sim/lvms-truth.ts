@@ -76,6 +76,7 @@ export function whyNotFree(device: Device, { world }: Machine): string | undefin
   if (device.isBroken) return 'it cannot be read';
   if (device.sizeBytes < bytesMin) return 'it is too small';
   if (isInUse(device) || device.partitions.some(isInUse)) return 'it is in use';
+  if (device.openBy !== '') return 'somebody writes to it';
   if (device.partitionTable !== '') return 'it has partitions';
   if (content.signatures.some((one) => one.type !== 'LVM2_member')) return 'it holds something';
   if (label !== undefined && world.machine.vgOfPv(label.pvUuid) !== undefined) {

@@ -104,6 +104,7 @@ function foreignDisks(from: number): readonly DeviceSpec[] {
     { path: path(3), sizeBytes: gib },
     { path: path(4), sizeBytes: gib, isReadOnly: true },
     { path: path(5), sizeBytes: gib, isHeld: true },
+    { path: path(6), sizeBytes: gib, openBy: 'the process qemu' },
   ];
 }
 

@@ -15,6 +15,8 @@ export type DeviceSpec = {
   readonly mountPoints?: readonly string[];
   readonly isSwap?: boolean;
   readonly isHeld?: boolean;
+  /** A process that has it open for writing, without a claim. */
+  readonly openBy?: string;
   /** `ext4`, `xfs` and the like. */
   readonly fileSystem?: string;
   readonly partitionTable?: string;
@@ -54,6 +56,7 @@ function makeDevice(spec: DeviceSpec, number: string, chance: Chance): Device {
     mountPoints: [...(spec.mountPoints ?? [])],
     isSwap: spec.isSwap ?? false,
     isHeld: spec.isHeld ?? false,
+    openBy: spec.openBy ?? '',
     partitionTable,
     partitionLabel: spec.partitionLabel ?? '',
     partitionType: spec.partitionType ?? '',

@@ -353,6 +353,7 @@ function idleDisk(path: string, pvUuid: string): ObservedDevice {
     signatures: { kind: 'found', types: ['LVM2_member'] },
     label: { kind: 'orphan', pvUuid },
     exclusiveOpen: 'free',
+    users: [],
   };
 }
 

@@ -2,7 +2,14 @@ import { OperationError } from '../../src/base/failures.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { FsSpace } from '../../src/core/publication/status.ts';
 import type { FileStep } from '../../src/core/publication/step.ts';
-import type { DeviceLink, Host, PathFacts, Running, Signal } from '../../src/engine/ports.ts';
+import type {
+  DeviceLink,
+  DeviceUser,
+  Host,
+  PathFacts,
+  Running,
+  Signal,
+} from '../../src/engine/ports.ts';
 import type { Command } from '../../src/lvm/command.ts';
 import { kernelReleasePath } from '../../src/lvm/freeze-argv.ts';
 import { mountsPath, swapsPath } from '../../src/lvm/looks.ts';
@@ -93,6 +100,13 @@ export class FakeHost implements Host {
     if (device.isBroken) return 'unknown';
     const all = [device, ...device.partitions];
     return all.some((item) => isInUse(item) || isOpenByLvm(this.#machine, item)) ? 'busy' : 'free';
+  }
+
+  async deviceUsers(): Promise<readonly DeviceUser[]> {
+    await this.#shortly();
+    const all = this.#machine.present().flatMap((device) => [device, ...device.partitions]);
+    const open = all.filter(({ openBy }) => openBy !== '');
+    return open.map(({ number, openBy }) => ({ number, by: openBy }));
   }
 
   async links(directory: string): Promise<readonly DeviceLink[]> {

@@ -184,11 +184,11 @@ export class Machine {
   }
 
   recordJoining(vg: Vg, device: Device): void {
-    const { path, links, wwn, isBroken } = device;
+    const { path, links, wwn, isBroken, openBy } = device;
     const twins = this.present().filter((other) => other.wwn === wwn && other.type === device.type);
     this.joined.push({
       ...{ vg: vg.name, vgUuid: vg.uuid, names: [path, ...links], atMs: this.clock.nowMs() },
-      isDoubtful: isBroken || (wwn !== '' && twins.length > 1),
+      isDoubtful: isBroken || openBy !== '' || (wwn !== '' && twins.length > 1),
     });
   }
 
@@ -199,7 +199,7 @@ export class Machine {
       what: device.path,
       uuid,
       heldData: holdsData(device.content),
-      wasInUse: isInUse(device),
+      wasInUse: isInUse(device) || device.openBy !== '',
       tags: [],
       atMs: this.clock.nowMs(),
     });
@@ -212,7 +212,7 @@ export type Joining = {
   readonly vgUuid: string;
   readonly names: readonly string[];
   readonly atMs: number;
-  /** What is on it cannot be read, or another device says that it is the same. */
+  /** It cannot be read, another device says that it is the same, or somebody writes to it. */
   readonly isDoubtful: boolean;
 };
 

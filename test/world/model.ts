@@ -21,6 +21,8 @@ export type Device = {
   isSwap: boolean;
   /** Somebody else has it open exclusively, without mounting it. */
   isHeld: boolean;
+  /** Somebody has it open for writing, and has claimed nothing. */
+  openBy: string;
   partitionTable: string;
   partitionLabel: string;
   partitionType: string;

@@ -123,16 +123,17 @@ function isHarmless(device: ObservedDevice, node: ObservedNode): boolean {
 
 /** May anything that stands on this device be taken, as far as the device itself is asked? */
 function isGround(device: ObservedDevice, node: ObservedNode): boolean {
-  const { type, path, backingFile, mountPoints, isSwap, isSuspended, label } = device;
+  const { type, path, backingFile, mountPoints, isSwap, isSuspended, label, users } = device;
   const isOrdinary = !['lvm', 'rom'].includes(type) && !path.startsWith('/dev/zram');
-  const isUsedAsAWhole = mountPoints.length > 0 || isSwap || isSuspended;
+  const isUsedAsAWhole = mountPoints.length > 0 || isSwap || isSuspended || users.length > 0;
   const isPv = isInGroup(device, node) || label.kind === 'member';
   return isOrdinary && backingFile === '' && !isUsedAsAWhole && !isPv;
 }
 
 function isUsed(device: ObservedDevice): boolean {
-  const { mountPoints, isSwap, isSuspended, isReadOnly, exclusiveOpen } = device;
-  return mountPoints.length > 0 || isSwap || isSuspended || isReadOnly || exclusiveOpen !== 'free';
+  const { mountPoints, isSwap, isSuspended, isReadOnly, exclusiveOpen, users } = device;
+  const isOpen = exclusiveOpen !== 'free' || users.length > 0;
+  return mountPoints.length > 0 || isSwap || isSuspended || isReadOnly || isOpen;
 }
 
 function hasTwin(device: ObservedDevice, node: ObservedNode): boolean {

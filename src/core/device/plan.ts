@@ -139,7 +139,9 @@ function membership(device: ObservedDevice, node: ObservedNode): readonly Exclus
 
 /** A partition or mapping is no freer than the volume, or the disk in use, that it stands on. */
 function foundationReasons(device: ObservedDevice, node: ObservedNode): readonly Exclusion[] {
-  const telling = new Set(['unusable-type', 'mounted', 'swap', 'suspended', 'in-another-group']);
+  const telling = new Set([
+    ...['unusable-type', 'mounted', 'swap', 'suspended', 'opened', 'in-another-group'],
+  ]);
   return foundationsOf(device, node).flatMap((below) =>
     [...unfitReasons(below), ...labelOf(below), ...membership(below, node)]
       .filter(({ reason }) => telling.has(reason))

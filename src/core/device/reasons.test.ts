@@ -231,6 +231,12 @@ const rows: readonly Row[] = [
     message: /unknown/,
   },
   {
+    reason: 'opened',
+    title: 'written to by somebody who claims nothing',
+    device: { users: ['the process qemu'] },
+    message: /^the process qemu has it open for writing$/,
+  },
+  {
     reason: 'ambiguous',
     title: 'one of two with one WWN',
     device: { wwn: '0x5000' },
@@ -300,6 +306,7 @@ test('every reason there is has a row above', () => {
     'holds-data': true,
     'lvm-label-unclear': true,
     'not-exclusive': true,
+    opened: true,
     ambiguous: true,
     'group-complete': true,
   };

@@ -20,6 +20,7 @@ export type DeviceReason =
   | 'holds-data'
   | 'lvm-label-unclear'
   | 'not-exclusive'
+  | 'opened'
   | 'ambiguous'
   | 'group-complete';
 
@@ -100,6 +101,10 @@ const inUseRules: readonly Rule[] = [
     ({ holders }) => (holders.length > 0 ? `${showList(holders)} stand on it` : undefined),
   ],
   ['not-exclusive', notExclusive],
+  [
+    'opened',
+    ({ users }) => (users.length > 0 ? `${showList(users)} has it open for writing` : undefined),
+  ],
 ];
 
 const dataRules: readonly Rule[] = [

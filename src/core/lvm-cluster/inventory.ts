@@ -106,7 +106,14 @@ function lastingDevice(
   const holders = lasting.length > 0 || isMember ? lasting : device.holders.toSorted().slice(0, 1);
   // A pod more or less that sees the same file system is nothing new.
   const mountPoints = device.mountPoints.toSorted(shortestFirst).slice(0, 1);
-  return { ...device, links: device.links.toSorted(), holders: holders.toSorted(), mountPoints };
+  const users = device.users.slice(0, 1);
+  return {
+    ...device,
+    links: device.links.toSorted(),
+    holders: holders.toSorted(),
+    mountPoints,
+    users,
+  };
 }
 
 function lastingGroup(vg: ObservedVg): ObservedVg {
@@ -191,7 +198,7 @@ const blankDevice: ObservedDevice = {
   ...{ mountPoints: [], isSwap: false, holders: [] },
   ...{ partitionTable: '', partitionLabel: '', partitionType: '' },
   ...{ fileSystem: '', backingFile: '', signatures: { kind: 'none' }, label: { kind: 'none' } },
-  exclusiveOpen: 'free',
+  ...{ exclusiveOpen: 'free', users: [] },
 };
 
 const blankPv: ObservedPv = {
