@@ -134,7 +134,9 @@ test('nothing is removed half-way, whoever asks, and everything when it is undon
   assert.ok(lvs().includes(id));
 
   await becomes(stage, 'n1', first);
-  await stage.until('all is gone', () => stage.admin.logicalVolumes.length === 0);
+  await stage.until('all is gone', () => {
+    return stage.admin.logicalVolumes.length + stage.admin.volumes.length === 0;
+  });
   assert.ok(!lvs().includes(id));
   await assertSound(stage);
 });
