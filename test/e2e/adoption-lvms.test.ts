@@ -8,7 +8,7 @@ import { groups, logicalVolumeCrd } from '../../src/api/crds/logical-volume.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import { collectionOf } from './api.ts';
 import type { Claim } from './audit/look.ts';
-import { Guide } from './guide.ts';
+import { byNameAlone, Guide } from './guide.ts';
 import type { Layout } from './layout.ts';
 import { leaveOldThings, oldThings } from './lvms-old-things.ts';
 import { picture } from './lvms-picture.ts';
@@ -34,7 +34,8 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
     const program = await buildLvms((line) => process.stderr.write(`lab: ${line}\n`));
     stage = await E2eStage.openFor(disks);
     stage.layout = layout;
-    const { cluster, release } = stage;
+    const { cluster } = stage;
+    const release = byNameAlone(stage.release);
     guide = await Guide.open('docs/guides/upgrade-from-lvms.md', cluster.kubectlCommand, release);
     await installKinds(cluster, (await snapshotParts()).definitions);
     const superset = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });

@@ -25,26 +25,34 @@ export class Guide {
     const directory = await mkdtemp(join(root, 'build/guide-'));
     for (const [path, text] of Object.entries(manifestFiles(release))) {
       await mkdir(dirname(join(directory, path)), { recursive: true });
-      // An archive that was imported has no digest to be asked for by.
-      await writeFile(join(directory, path), text.replaceAll(/@sha256:[0-9a-f]{64}/g, ''));
+      await writeFile(join(directory, path), text);
     }
     return new Guide(await readFile(join(root, file), 'utf8'), directory, kubectl);
   }
 
-  /** All that a section has for a shell, as it stands there. Nothing in it may fail. */
-  async paste(heading: string): Promise<void> {
-    const section = this.#text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  /**
+   * All that a section has for a shell, up to the next heading, as it stands there but for `edit`.
+   * Nothing in it may fail.
+   */
+  async paste(heading: string, edit = (script: string) => script): Promise<string> {
+    const [, after = ''] = this.#text.split(new RegExp(`\\n###? ${heading}\\n`));
+    const [section = ''] = after.split(/\n###? /);
     const blocks = [...section.matchAll(/```sh\n([^`]*)```/g)].map(([, block = '']) => block);
     assert.ok(blocks.length > 0, `${heading} has commands`);
     const script = [
       `cd '${this.#directory}'`,
       `PATH='${dirname(this.#kubectl)}':$PATH`,
-      ...blocks,
+      edit(blocks.join('\n')),
     ].join('\n');
-    await runCommand(['bash', '-euo', 'pipefail', '-c', script]);
+    return runCommand(['bash', '-euo', 'pipefail', '-c', script]);
   }
 
   async close(): Promise<void> {
     await rm(this.#directory, { recursive: true });
   }
+}
+
+/** The archive of our tests was imported under a name, and has no digest to be asked for by. */
+export function byNameAlone({ version, image }: Release): Release {
+  return { version, image: { ...image, digest: '' } };
 }
