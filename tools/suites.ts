@@ -15,6 +15,8 @@ type Suite = {
   readonly timeoutMs: number;
   /** Files side by side, each in a process of its own: a guest uses one core only. */
   readonly isParallel?: true;
+  /** So long that whoever waits hears of each test. */
+  readonly isTold?: true;
   /** What it needs beside Node, for the person who reads why it takes a while. */
   readonly about: string;
 };
@@ -75,6 +77,7 @@ const suites: Readonly<Record<string, Suite>> = {
     files: ['test/calls/*.test.ts'],
     timeoutMs: 90 * minute,
     isParallel: true,
+    isTold: true,
     about: 'every call of the driver killed, cut off and repeated in guests',
   },
   sanity: {
@@ -90,6 +93,7 @@ const suites: Readonly<Record<string, Suite>> = {
   e2e: {
     files: ['test/e2e/*.test.ts'],
     timeoutMs: 150 * minute,
+    isTold: true,
     about: 'claims on a real Kubernetes, installed by our own manifests',
   },
   cluster: {
@@ -123,14 +127,21 @@ async function runOne(name: string): Promise<Counts> {
     if (event.data.skip !== undefined) {
       counts.skipped += 1;
       console.log(`  skipped: ${event.data.name}: ${event.data.skip}`);
-    } else if (event.type === 'test:pass') counts.passed += 1;
-    else {
+    } else if (event.type === 'test:pass') {
+      counts.passed += 1;
+      if (suite.isTold)
+        console.log(`  ${seconds(event.data.details.duration_ms)} ${event.data.name}`);
+    } else {
       counts.failed += 1;
       console.log(`  FAILED: ${event.data.name} (${event.data.file}:${event.data.line})`);
       console.log(indent(describe(event.data.details.error)));
     }
   }
   return counts;
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
 /** What node:test says at its end is counted here already. */
@@ -158,9 +169,9 @@ function runAll(names: readonly string[]): Counts {
       encoding: 'utf8',
     });
     const counts = readCounts(child.output[3]);
-    const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+    const took = seconds(performance.now() - startedAtMs);
     const { passed, failed, skipped } = counts;
-    const line = `${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s`;
+    const line = `${passed} passed, ${failed} failed, ${skipped} skipped in ${took}`;
     console.log(`${name.padEnd(8)} ${line} (${suites[name]?.about ?? ''})`);
     total.passed += passed;
     total.failed += failed;

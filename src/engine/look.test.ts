@@ -107,7 +107,10 @@ test('a device that somebody holds is not probed', async () => {
 
 test('who writes to a device without a claim is told, by its number', async () => {
   const users = [
-    ...[{ number: '8:0', by: 'the process qemu' }, { number: '9:0', by: '/dev/loop1' }],
+    ...[
+      { number: '8:0', by: 'the process qemu' },
+      { number: '9:0', by: '/dev/loop1' },
+    ],
     { number: '8:0', by: '/dev/loop0' },
   ];
   const { sda, sdb } = await devices({ users });
