@@ -61,9 +61,10 @@ export async function startLab(spec: LabSpec): Promise<Lab> {
   checkSpec(spec);
   const kind = spec.kind ?? preferredKind();
   if (kind !== 'auto') return startLabOf(spec, kind);
-  const verdict = await umlVerdict(await umlVersionOf(progressOf(spec)), startLab);
-  if (verdict.works) return startLabOf(spec, 'uml');
   const tell = progressOf(spec);
+  const setUp = () => setUpLab({ kind: 'uml', suites: ['trixie'], progress: tell });
+  const verdict = await umlVerdict(await umlVersionOf(tell), { setUp, start: startLab });
+  if (verdict.works) return startLabOf(spec, 'uml');
   tell('USER-MODE LINUX DOES NOT WORK ON THIS MACHINE; using QEMU, which is 5 to 10 times slower');
   tell(`${verdict.reason} (kept in ${verdict.keptIn})`);
   return startLabOf(spec, 'qemu');

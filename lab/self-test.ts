@@ -26,14 +26,18 @@ mount -t overlay -o lowerdir=/tmp/lower,upperdir=/tmp/upper/u,workdir=/tmp/upper
 touch /tmp/merged/written
 `;
 
+/** What a trial needs of the lab. */
+export type TrialLab = {
+  /** Packages, kernel and root file system. That these cannot be had says nothing of a machine. */
+  setUp(): Promise<unknown>;
+  start(spec: LabSpec): Promise<Lab>;
+};
+
 /**
  * Whether user-mode Linux runs on this machine. It depends on the CPU and on the host's kernel, so
  * it is tried once and the verdict is kept for exactly this combination.
  */
-export async function umlVerdict(
-  umlVersion: string,
-  start: (spec: LabSpec) => Promise<Lab>,
-): Promise<Verdict> {
+export async function umlVerdict(umlVersion: string, lab: TrialLab): Promise<Verdict> {
   const [cpu = ''] = (await readFile('/proc/cpuinfo', 'utf8')).split('\n\n');
   // The other lines hold clock rates, which change by the moment.
   const stable = cpu.split('\n').filter((line) => /^(vendor_id|model|cpu family|flags)/.test(line));
@@ -42,9 +46,10 @@ export async function umlVerdict(
   const path = join(await cacheDirectory(), `uml-verdict-${key}.json`);
   const kept = await readFile(path, 'utf8').catch(() => undefined);
   if (kept !== undefined) return { ...(JSON.parse(kept) as Trial), keptIn: path };
+  await lab.setUp();
   // A busy machine may fail once; a machine that cannot do it fails twice.
-  const first = await tryUml(start);
-  const verdict = first.works ? first : await tryUml(start);
+  const first = await tryUml(lab);
+  const verdict = first.works ? first : await tryUml(lab);
   await writeFile(`${path}.${process.pid}`, `${JSON.stringify(verdict)}\n`);
   await rename(`${path}.${process.pid}`, path);
   return { ...verdict, keptIn: path };
@@ -52,7 +57,7 @@ export async function umlVerdict(
 
 type Trial = Omit<Verdict, 'keptIn'>;
 
-async function tryUml(start: (spec: LabSpec) => Promise<Lab>): Promise<Trial> {
+async function tryUml({ start }: TrialLab): Promise<Trial> {
   let lab: Lab | undefined;
   try {
     const disks = [{ name: 'disk', sizeBytes: 256n * MiB }];
