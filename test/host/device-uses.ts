@@ -14,7 +14,7 @@ const words = 'yes "somebody needs this" | dd bs=1M count=2 seek=8 status=none i
 const onePart = `printf 'label: gpt\\n,\\n' | sfdisk --quiet $d; udevadm settle`;
 
 /** udev may be looking at it. */
-const unparted = 'until blockdev --rereadpt $d 2> /dev/null; do sleep 0.1; done';
+export const unparted = 'until blockdev --rereadpt $d 2> /dev/null; do sleep 0.1; done';
 const numbers = '$((0x$(stat -c %t $d))) $((0x$(stat -c %T $d)))';
 const kubelet = 'k=/var/lib/kubelet/plugins/kubernetes.io/csi/volumeDevices/publish/$n';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Guest, MiB, startLab } from '../../lab/index.ts';
 import { Chance } from '../world/chance.ts';
-import { type Use, uses } from './device-uses.ts';
+import { type Use, unparted, uses } from './device-uses.ts';
 import { Remote } from './remote.ts';
 
 const rounds = 2;
@@ -49,7 +49,13 @@ async function arrange(guest: Guest, { use, path }: Arranged): Promise<void> {
 async function clear(guest: Guest, { use, path }: Arranged): Promise<void> {
   const name = path.slice('/dev/'.length);
   const end = `d=${path}; n=${name}; ${use.end ?? ':'}`;
-  await guest.sh(`set -e; ${end}; wipefs --all --force --quiet ${path}*; udevadm settle`);
+  // Partitions first: they vanish with the table on their disk.
+  await guest.sh(`set -e; ${end}
+    for one in ${path}?* ${path}; do
+      [ ! -b $one ] || wipefs --all --force --quiet $one
+    done
+    [ ! -b ${path}1 ] || ${unparted}
+    udevadm settle`);
 }
 
 /** A group that takes any device has all that are free, and nothing else has changed. */
