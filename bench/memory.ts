@@ -9,10 +9,11 @@ import {
   IdentityDefinition,
   NodeDefinition,
 } from '../src/csi/generated/csi.ts';
-import { lookHost } from '../src/lvm/looks.ts';
+import type { Command } from '../src/lvm/command.ts';
+import { lookBlockDevices, lookHost, lookLabels, lookLoopDevices } from '../src/lvm/looks.ts';
 import { plainDisks } from '../test/world/devices.ts';
 import { FakeWorld } from '../test/world/world.ts';
-import { bundle, nodeFlag } from '../tools/bundle.ts';
+import { bundle, nodeFlag, programEnvironment } from '../tools/bundle.ts';
 
 /**
  * Memory of the bundled `quarry standalone` on this machine, with an `lvm` that only knows one
@@ -41,8 +42,6 @@ type StartBudget = { readonly readyMs: number; readonly readyCpuMs: number };
 /** In a cluster: what it takes of the processor when nobody asks for anything. */
 export type RoleBudget = IdleBudget & {
   readonly idleMillicores: number;
-  /** What LVMClusters and their webhook may take beside that. */
-  readonly lvmClustersMiB: number;
 };
 
 type StandaloneBudget = IdleBudget & {
@@ -123,7 +122,7 @@ async function startDriver(directory: string, socket: string): Promise<ChildProc
   const args = ['standalone', '--config', config, '--csi-socket', socket, '--node-id', 'n1'];
   const extra = ['--state-dir', join(directory, 'state'), '--metrics-address', '127.0.0.1:0'];
   const child = spawn(process.execPath, [nodeFlag, file, ...args, ...extra], {
-    env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
+    env: { PATH: `${programs}:${process.env['PATH'] ?? ''}`, ...programEnvironment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await answering(socket);
@@ -134,8 +133,10 @@ async function startDriver(directory: string, socket: string): Promise<ChildProc
 export async function fakeNode(directory: string, ids: readonly string[]) {
   const programs = join(directory, 'bin');
   mkdirSync(programs);
-  writeFileSync(join(directory, 'report.json'), await reportOf(ids));
-  program(programs, 'lvm', `cat ${join(directory, 'report.json')}`);
+  const said = await looksOf(ids);
+  for (const [name, text] of Object.entries(said)) writeFileSync(join(directory, name), text);
+  program(programs, 'lvm', `cat ${directory}/lvm-$1`);
+  for (const name of ['lsblk', 'losetup']) program(programs, name, `cat ${directory}/${name}`);
   program(programs, 'dmsetup', 'echo "No devices found"');
   const config = join(directory, 'lvmd.yaml');
   writeFileSync(config, lvmdFile(join(directory, 'lvmd.sock')));
@@ -165,8 +166,11 @@ function lvmdFile(socket: string): string {
   ].join('\n');
 }
 
-/** What real lvm would print for so many volumes; the fake is compared with it in the host tests. */
-async function reportOf(ids: readonly string[]): Promise<string> {
+/**
+ * What a real host would print for so many volumes; the fake is compared with one in the host
+ * tests. Its disks are in use.
+ */
+async function looksOf(ids: readonly string[]) {
   const world = new FakeWorld({ seed: 1, devices: plainDisks(3, 100n * 1024n ** 3n) });
   const paths = world.machine.devices.map(({ path }) => path);
   world.admin.run('lvm', 'vgcreate', '--addtag', 'lvms', '--metadatasize', '64m', 'data', ...paths);
@@ -207,8 +211,14 @@ async function reportOf(ids: readonly string[]): Promise<string> {
     );
   }
   const host = world.host();
-  const { stdout } = await world.clock.run(host.start(lookHost).result);
-  return stdout;
+  const ask = async (command: Command) =>
+    (await world.clock.run(host.start(command).result)).stdout;
+  return {
+    'lvm-fullreport': await ask(lookHost),
+    'lvm-pvs': await ask(lookLabels),
+    lsblk: await ask(lookBlockDevices),
+    losetup: await ask(lookLoopDevices),
+  };
 }
 
 export async function answering(socket: string): Promise<void> {

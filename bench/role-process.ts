@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeServer } from '../test/kube/fake-server.ts';
 import { kubeconfigFor } from '../test/kube/scene.ts';
-import { bundle, nodeFlag } from '../tools/bundle.ts';
+import { bundle, nodeFlag, programEnvironment } from '../tools/bundle.ts';
 import { lvmsFlags } from '../tools/manifests-settings.ts';
 import { fakeNode } from './memory.ts';
 import { fillCluster, node } from './memory-objects.ts';
@@ -53,7 +53,7 @@ export async function openRoleStage(
     ];
     const launch = () =>
       spawn(process.execPath, words, {
-        env: { PATH: `${programs}:${process.env['PATH'] ?? ''}` },
+        env: { PATH: `${programs}:${process.env['PATH'] ?? ''}`, ...programEnvironment },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
     return { server, directory, ids, launch, close };

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { build, type Plugin, transform } from 'esbuild';
 import { limits } from '../src/base/limits.ts';
 
 /**
@@ -27,6 +28,12 @@ const flags = [
  * times that during a start, and stays.
  */
 export const nodeFlag = '--max-semi-space-size=1';
+
+/**
+ * What glibc takes only from the environment. Each thread that allocates would be given an arena
+ * of its own; the threads here wait for files, and do not compete for memory.
+ */
+export const programEnvironment = { MALLOC_ARENA_MAX: '1' } as const;
 
 /**
  * Threads are started with the first file operation: a later word would not be heard. An older
@@ -57,7 +64,7 @@ export async function bundle(outfile: string, others: OtherTexts = {}): Promise<
     logLevel: 'error',
     alias: { '@grpc/proto-loader': join(root, 'tools/no-proto-loader.ts') },
     banner: { js: banner },
-    plugins: [reading(others)],
+    plugins: [reading(others), shortening],
   });
 }
 
@@ -75,5 +82,28 @@ function reading(others: OtherTexts): Plugin {
     },
   };
 }
+
+/**
+ * The text of the program stays in memory. Nobody reads names of variables in what is not written
+ * by us; our own stay, for whoever reads where an error came from.
+ */
+const shortening: Plugin = {
+  name: 'shortening',
+  setup: ({ onLoad }) => {
+    onLoad(
+      { filter: /\/node_modules\/.*\.m?js$|\/src\/csi\/generated\/.*\.ts$/ },
+      async ({ path }) => {
+        const text = await readFile(path, 'utf8');
+        const { code } = await transform(text, {
+          loader: path.endsWith('.ts') ? 'ts' : 'js',
+          format: /^export /m.test(text) ? 'esm' : 'cjs',
+          minifyIdentifiers: true,
+          target: 'node22',
+        });
+        return { contents: code, loader: 'js' };
+      },
+    );
+  },
+};
 
 if (import.meta.main) await bundle(process.argv[2] ?? join(root, 'build/quarry.cjs'));

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type TarEntry, tarOf } from '../lab/cluster/tar.ts';
-import { bundle, type OtherTexts } from './bundle.ts';
+import { bundle, type OtherTexts, programEnvironment } from './bundle.ts';
 import { type ImageSpec, type Layout, layoutOf } from './image-layout.ts';
 import {
   type Architecture,
@@ -47,6 +47,8 @@ export async function buildImage(
   };
 }
 
+const variables = Object.entries(programEnvironment).map(([name, value]) => `${name}=${value}`);
+
 type Ours = { readonly program: string; readonly version: string };
 
 async function imageFor(
@@ -75,7 +77,7 @@ async function imageFor(
       // The operator needs no rights. Agents ask for root in their manifest.
       User: '65532:65532',
       Entrypoint: ['/usr/bin/quarry'],
-      Env: ['PATH=/usr/bin:/usr/sbin'],
+      Env: ['PATH=/usr/bin:/usr/sbin', ...variables],
     },
     annotations: {
       'org.opencontainers.image.title': 'quarry',

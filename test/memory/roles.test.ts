@@ -23,7 +23,6 @@ for (const { role, hasLvms } of cases) {
   const what = hasLvms ? `${role} with LVMClusters` : role;
   test(`quarry ${what} stays within its budget`, { timeout: 300_000 }, async (t) => {
     const { volumes, idleRssMiB, idleAnonMiB, idleMillicores: mostMillicores } = budgets[role];
-    const moreMiB = hasLvms ? budgets[role].lvmClustersMiB : 0;
     const { idle, idleMillicores, storm, writes, watches } = await measureRole(role, hasLvms);
     t.diagnostic(`${what}, ${volumes} volumes: ${showMemory(idle)}`);
     t.diagnostic(`${what}, idle: ${idleMillicores.toFixed(1)} millicores`);
@@ -33,12 +32,11 @@ for (const { role, hasLvms } of cases) {
       [],
       'nobody had anything to do',
     );
-    assert.ok(idle.rssMiB <= idleRssMiB + moreMiB, `idle: ${showMemory(idle)}`);
-    assert.ok(idle.anonMiB <= idleAnonMiB + moreMiB, `idle: ${showMemory(idle)}`);
+    assert.ok(idle.rssMiB <= idleRssMiB, `idle: ${showMemory(idle)}`);
+    assert.ok(idle.anonMiB <= idleAnonMiB, `idle: ${showMemory(idle)}`);
     assert.ok(idleMillicores <= mostMillicores, `idle: ${idleMillicores} millicores`);
     if (storm === undefined) return;
     t.diagnostic(`${what} in a storm: ${showMemory(storm)}`);
-    const mostMiB = budgets.all.stormRssMiB + moreMiB;
-    assert.ok(storm.rssMiB <= mostMiB, `in a storm: ${showMemory(storm)}`);
+    assert.ok(storm.rssMiB <= budgets.all.stormRssMiB, `in a storm: ${showMemory(storm)}`);
   });
 }
