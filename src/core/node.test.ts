@@ -73,6 +73,7 @@ test('a thin class brings its pool', () => {
   assert.deepEqual(node.thinPools, [
     {
       vg: 'vg1',
+      vgUuid: undefined,
       name: 'p',
       presence: 'present',
       sizePercent: 80,

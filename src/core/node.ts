@@ -34,7 +34,9 @@ export function desiredNode(
   return {
     volumeGroups,
     thinPools: onceEach(
-      spec.deviceClasses.filter((entry) => managed.has(entry.volumeGroup)).flatMap(desiredThinPool),
+      spec.deviceClasses
+        .filter((entry) => managed.has(entry.volumeGroup))
+        .flatMap((entry) => desiredThinPool(entry, known)),
     ),
     deviceClasses: spec.deviceClasses.map(deviceClass),
   };
@@ -59,12 +61,16 @@ function isStatic(devices: DevicesSpec): boolean {
   return devices.kind === 'any' && !devices.isDynamic;
 }
 
-function desiredThinPool(spec: DeviceClassSpec): readonly DesiredThinPool[] {
+function desiredThinPool(
+  spec: DeviceClassSpec,
+  known: ReadonlyMap<string, string>,
+): readonly DesiredThinPool[] {
   const { layout } = spec;
   if (layout.kind !== 'thin') return [];
   return [
     {
       vg: spec.volumeGroup,
+      vgUuid: known.get(spec.volumeGroup),
       name: layout.poolName,
       presence: 'present',
       sizePercent: layout.sizePercent,

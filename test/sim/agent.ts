@@ -88,6 +88,8 @@ export class Agent {
       blocks.push(...(await this.#bring(submit, isSeen)));
     }
     for (const pool of this.#node.thinPools) {
+      // Nothing is put into a group that is not known to be ours.
+      if (!this.#store.groups.has(pool.vg)) continue;
       blocks.push(...(await this.#bring(() => this.engine.submit(thinPoolTask(pool)))));
     }
     this.nodeBlocks = blocks;

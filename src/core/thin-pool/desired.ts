@@ -15,6 +15,8 @@ import type { ObservedVg } from '../observed.ts';
 
 export type DesiredThinPool = {
   readonly vg: string;
+  /** The group as it was known before; another one may have its name by now. */
+  readonly vgUuid: string | undefined;
   readonly name: string;
   readonly presence: 'present' | 'absent';
   readonly sizePercent: number;

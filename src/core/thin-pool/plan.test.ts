@@ -30,6 +30,7 @@ import { thinPoolStatus } from './status.ts';
 function wanted(given: Partial<DesiredThinPool> = {}): DesiredThinPool {
   return {
     vg: 'vg1',
+    vgUuid: undefined,
     name: 'pool0',
     presence: 'present',
     sizePercent: 90,
@@ -166,6 +167,20 @@ const rows: readonly Row[] = [
     hostOf(sampleVg({ tags: [] })),
     'VolumeGroupForeign',
     /vg1 .*lvms/,
+  ],
+  [
+    'no pool is made in a group that took the name of ours',
+    wanted({ vgUuid: 'uuid-before' }),
+    hostOf(vgWithFree([999])),
+    'VolumeGroupLost',
+    /vg1 was uuid-before and is another volume group now: uuid-vg1/,
+  ],
+  [
+    'no pool is removed from a group that took the name of ours',
+    wanted({ vgUuid: 'uuid-before', presence: 'absent' }),
+    hostOf(sampleVg({ lvs: [samplePool({})] })),
+    'VolumeGroupLost',
+    /another volume group/,
   ],
   [
     'a pool in somebody’s group does not grow',

@@ -14,6 +14,10 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
   if (desired.presence === 'absent' && groupIsGone) return rest;
   const vg = usableVg(host, desired.vg);
   if (isBlocked(vg)) return vg;
+  if (desired.vgUuid !== undefined && vg.uuid !== desired.vgUuid) {
+    const message = `${vg.name} was ${desired.vgUuid} and is another volume group now: ${vg.uuid}`;
+    return blocked('VolumeGroupLost', message);
+  }
   const isOurGroup = vg.tags.includes(desired.vgOwnerTag);
   if (!isOurGroup && desired.presence === 'present') {
     const message = `${vg.name} does not carry the tag ${desired.vgOwnerTag}: its pools stay as is`;
