@@ -20,7 +20,7 @@ import {
 } from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
 
-const disks = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, sizeBytes: 2n * GiB }));
+const disks = [...'abcdefghi'].map((name) => ({ name, sizeBytes: 2n * GiB }));
 const writer = 'line=0; while line=$((line + 1)); do echo $line >> /data/thick/log && sync; done';
 
 /** One after the other: each goes on where the one before ended. */
@@ -53,20 +53,27 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
         'vg2',
         'vg3',
         'vg3',
+        'vg4',
+        'vg4',
+        'vg4',
       ]);
       assert.ok(lvs.some(({ name }) => name === 'pool'));
     }
     await stage.audit();
   });
 
-  test('a pod writes to thin, thick and mirrored volumes', async () => {
-    const names = { thin: 'vg1', thick: 'vg2', mirrored: 'vg3' };
+  test('a pod writes to thin, thick, mirrored and striped volumes', async () => {
+    const names = { thin: 'vg1', thick: 'vg2', mirrored: 'vg3', striped: 'vg4' };
     for (const [name, of] of Object.entries(names)) {
       await stage.claim(name, { className: `lvms-${of}`, size: '1Gi' });
     }
     await stage.pod('writer', Object.keys(names));
     await stage.exec('writer', 'echo one > /data/thin/file && echo two > /data/thick/file && sync');
     assert.match((await stage.lvOf('mirrored')).attributes, /^r/);
+    const node = stage.cluster.node(await stage.nodeOf('writer'));
+    const shape = 'lvs --noheadings --options segtype,stripes,stripe_size --units k vg4';
+    assert.match(await node.sh(shape), /^\s*raid5\S* +3 +128\.00k\s*$/);
+    await stage.exec('writer', 'echo four > /data/striped/file && sync');
     await stage.audit();
   });
 
@@ -74,7 +81,8 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await stage.killOurs();
     await stage.hasDriver();
     await isReady(stage);
-    assert.equal(await stage.exec('writer', 'cat /data/thin/file /data/thick/file'), 'one\ntwo\n');
+    const files = 'cat /data/thin/file /data/thick/file /data/striped/file';
+    assert.equal(await stage.exec('writer', files), 'one\ntwo\nfour\n');
   });
 
   test('what would harm somebody is refused, and says why', async () => {
@@ -133,7 +141,7 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
 
   test('without volumes it goes, and leaves bare disks', async () => {
     await stage.remove('pod', 'writer');
-    await stage.remove('pvc', 'thin', 'thick', 'mirrored');
+    await stage.remove('pvc', 'thin', 'thick', 'mirrored', 'striped');
     await stage.until('no volume is left', async () => {
       const volumes = await stage.cluster.api.get<List>('/api/v1/persistentvolumes');
       const objects = await stage.cluster.api.get<List>('/apis/topolvm.io/v1/logicalvolumes');
@@ -157,6 +165,7 @@ const layout: Layout = {
   vg1: { group: 'vg1', pool: { name: 'pool', ratio: 10n } },
   vg2: { group: 'vg2' },
   vg3: { group: 'vg3', raid: raid1 },
+  vg4: { group: 'vg4', raid: { devices: 3, parts: 2 } },
 };
 
 async function deviceClasses(stage: E2eStage): Promise<readonly LvmDeviceClass[]> {
@@ -174,6 +183,10 @@ async function deviceClasses(stage: E2eStage): Promise<readonly LvmDeviceClass[]
     {
       ...{ name: 'vg3', fstype: 'ext4', deviceSelector: await disksOf(stage, 'd', 'e') },
       raidConfig: { type: 'raid1' },
+    },
+    {
+      ...{ name: 'vg4', fstype: 'xfs', deviceSelector: await disksOf(stage, 'g', 'h', 'i') },
+      raidConfig: { type: 'raid5', stripes: 2, stripeSize: '128Ki' },
     },
   ];
 }
