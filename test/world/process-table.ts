@@ -221,7 +221,9 @@ class Process implements Running {
     const { clock, chance } = this.#machine;
     const { command, fault, starter } = this.#start;
     const totalMs = durationOf(command, chance) + (fault?.kind === 'slow' ? fault.ms : 0);
-    const effectMs = totalMs * (0.2 + 0.7 * chance.fraction());
+    const workMs = totalMs * (0.2 + 0.7 * chance.fraction());
+    // Moving is begun soon, and what takes its time is the copying, to which others may come.
+    const effectMs = this.argv[1] === 'pvmove' ? Math.min(workMs, moveBeginsMs) : workMs;
     if (fault?.kind === 'crash' && fault.when === 'during') {
       clock.after(effectMs * chance.fraction(), starter.die, 'crash');
     }
@@ -327,6 +329,8 @@ class Process implements Running {
     this.#ended.resolve();
   }
 }
+
+const moveBeginsMs = 500;
 
 /** What a command says when a fault keeps it from its work. */
 function instead({ argv }: Command, fault: Fault | undefined): Outcome | undefined {
