@@ -143,6 +143,13 @@ function isTight({ world }: Machine, vg: Vg, path: string): boolean {
   return pv.extents - freeExtentsOf(pv) > freeExtents(vg) - freeExtentsOf(pv);
 }
 
+function labelled({ world }: Machine): readonly string[] {
+  const orphans = world.machine
+    .present()
+    .filter(({ label }) => label !== undefined && world.machine.vgOfPv(label.pvUuid) === undefined);
+  return orphans.map(({ path }) => path);
+}
+
 /** Each disk is in the group, is told with a reason, or is really there to be taken. */
 function deviceFindings({ machine, one, told, others }: Told): readonly string[] {
   const vg = vgOn(machine, one.name);
@@ -152,7 +159,9 @@ function deviceFindings({ machine, one, told, others }: Told): readonly string[]
   // What is away is in it all the same, and was where it was last.
   const all = machine.world.machine.vgs.filter(({ name }) => name === one.name);
   const last = all.flatMap(({ pvs }) => pvs.map(({ device }) => device));
-  const wrong = listed.filter((path) => !members.includes(path) && !last.includes(path));
+  // What has just left bears its label until the others, which are away, have flushed that.
+  const leaving = vg !== undefined || all.length === 0 ? [] : labelled(machine);
+  const wrong = listed.filter((path) => ![...members, ...last, ...leaving].includes(path));
   const untold = members.filter((path) => !listed.includes(path));
   const wanted = wantedDevices(machine, one, others);
   const silent = machine.world.machine.devices

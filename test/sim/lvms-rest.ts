@@ -16,6 +16,7 @@ import {
   type Naming,
   namedBy,
   reportsOf,
+  vgOn,
   volumesIn,
 } from './lvms-truth.ts';
 
@@ -155,8 +156,11 @@ function classFindings(
   ];
 }
 
-/** What has left is bare, whatever else cannot leave. */
-function labelFindings({ name, world }: Machine, group: LvmVolumeGroup): readonly string[] {
+/** What has left is bare, whatever else cannot leave; but those that stay must flush it first. */
+function labelFindings(machine: Machine, group: LvmVolumeGroup): readonly string[] {
+  const { name, world } = machine;
+  const isThere = world.machine.vgs.some((vg) => vg.name === group.metadata.name);
+  if (isThere && vgOn(machine, group.metadata.name) === undefined) return [];
   const note = group.metadata.annotations?.[`release.devices.quarry.io/${name}`] ?? '';
   return world.machine
     .present()
