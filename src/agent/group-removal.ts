@@ -4,6 +4,7 @@ import { leavingNode } from '../core/lvm-cluster/node-wish.ts';
 import { permitFor } from '../core/permit.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import type { DesiredVg } from '../core/volume-group/desired.ts';
+import { leavingVg } from '../core/volume-group/leaving.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { begunMoveTask, thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
@@ -86,23 +87,13 @@ export class GroupRemoval {
     const { memory } = this.#parts;
     const uuid = memory.known.get(name);
     if (uuid !== undefined && (await memory.leaving()).get(name) === uuid) return;
-    const vg = await (uuid === undefined ? this.#called(name) : this.#seen(uuid));
-    if (vg === undefined && uuid === undefined) return;
-    if (vg === undefined) {
-      throw new OperationError('VolumeGroupLost', `no device of ${name} (${uuid}) is here`);
-    }
-    if (vg.name !== name) {
-      const message = `${name} (${uuid}) was renamed to ${vg.name}: give it its name back`;
-      throw new OperationError('VolumeGroupRenamed', message);
-    }
+    const { host } = await this.#parts.engine.observe();
+    const vg = leavingVg({ name, uuid }, host);
+    if (vg === undefined) return;
+    if (isBlocked(vg)) throw new OperationError(vg.code, vg.message);
     const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
     if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
     await memory.noteLeaving(vg);
-  }
-
-  /** One that was made, and of which nothing was learned any more. */
-  async #called(name: string) {
-    return (await this.#parts.engine.observe()).host.vgs.find((vg) => vg.name === name);
   }
 
   async #seen(uuid: string | undefined) {

@@ -20,7 +20,7 @@ async function configurationOf(mayBeEmpty: boolean): Promise<LvmdConfiguration> 
   const host = { vgs: [], orphanPvs: [] };
   return new LvmdConfiguration(await loadConfiguration(where, () => undefined, files), {
     ...{ log: () => undefined, nowMs: () => 0 },
-    look: async () => ({ host, mounts: [], made: new Set(['vg1']) }),
+    look: async () => ({ host, mounts: [], made: new Map([['vg1', 'uuid-vg1']]) }),
   });
 }
 

@@ -10,6 +10,7 @@ import {
   decideConfiguration,
   type LastGood,
   type RefusedClass,
+  strangers,
 } from '../core/configuration.ts';
 import type { DeviceClass } from '../core/device-class.ts';
 import type { LvmdSight } from '../core/lvm-cluster/external-report.ts';
@@ -63,7 +64,7 @@ type Looked = {
   readonly host: ObservedHost;
   readonly mounts: readonly ObservedMount[];
   /** Groups that were made here as an LVMCluster asks. */
-  readonly made?: ReadonlySet<string>;
+  readonly made?: ReadonlyMap<string, string>;
 };
 
 type Where = {
@@ -120,7 +121,7 @@ export class LvmdConfiguration {
   #reading: Reading;
   #stored: StoredConfiguration | undefined;
   #current: Configuration | undefined;
-  #made: ReadonlySet<string> = new Set();
+  #made: ReadonlyMap<string, string> = new Map();
   #told = '';
   #state: Pick<ConfigurationState, 'state' | 'sinceMs'>;
   #turn: Promise<void> = Promise.resolve();
@@ -243,7 +244,9 @@ export class LvmdConfiguration {
     const made = this.#made;
     const seen = decideConfiguration({ ...this.#view(), host, mounts: [], made });
     const isSettled = this.#current !== undefined;
-    if (!isSettled || sameAs(seen, this.#current)) return Promise.resolve();
+    // Somebody may have given up the group whose name another one has.
+    const isSame = sameAs(seen, this.#current) && strangers({ host, made }).length === 0;
+    if (!isSettled || isSame) return Promise.resolve();
     return this.#inTurn(() => this.#decide('newest'));
   }
 
@@ -259,7 +262,7 @@ export class LvmdConfiguration {
 
   async #decide(age: 'newest' | 'fresh'): Promise<void> {
     const looked = await this.#parts.look(age);
-    this.#made = looked.made ?? new Set();
+    this.#made = looked.made ?? new Map();
     const decision = decideConfiguration({ ...this.#view(), ...looked });
     if (decision.kind === 'refuse') throw this.#refusal(decision.problems.map(showFinding));
     const before = this.#current;

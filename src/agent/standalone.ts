@@ -314,9 +314,9 @@ export class Standalone {
     return { host, mounts: await this.#publisher.nodeMounts(), made };
   }
 
-  async #made(): Promise<ReadonlySet<string>> {
+  async #made(): Promise<ReadonlyMap<string, string>> {
     const { mayBeEmpty = false, stateDirectory } = this.#parts.options;
-    return new Set(mayBeEmpty ? (await readKnownGroups(stateDirectory)).keys() : []);
+    return mayBeEmpty ? await readKnownGroups(stateDirectory) : new Map();
   }
 
   logCall(event: CallEvent): void {

@@ -48,7 +48,7 @@ export type ConfigurationView = {
   /** Are sockets open? Then nothing that happens to the file may close them. */
   readonly isServing: boolean;
   /** Groups that were made here as an LVMCluster asks: what they lack is being made, or lost. */
-  readonly made?: ReadonlySet<string>;
+  readonly made?: ReadonlyMap<string, string>;
 };
 
 /**
@@ -79,7 +79,9 @@ function isSame(decoded: DecodedLvmd, spec: LvmdSpec): boolean {
 }
 
 function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
-  const classes = lvmdDeviceClasses(spec).map((each) => withPoolZeroing(each, view.host));
+  const classes = lvmdDeviceClasses(spec)
+    .map((each) => withPoolZeroing(each, view.host))
+    .map((each) => withOwnGroup(each, view));
   const retired = retiredClasses(view, classes);
   const missing = classes.flatMap((deviceClass) => {
     const reason = lackOf(deviceClass, view.host);
@@ -90,6 +92,23 @@ function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
     ...{ kind: 'serve', source: 'file', spec, retired, classes: [...classes, ...retired] },
     ...{ refused: [...missing, ...gone], problems: [], advice: adviceFor(classes, view.host) },
   };
+}
+
+/** Nothing is put into a group that took the name of the one that was made here. */
+function withOwnGroup(deviceClass: DeviceClass, view: ConfigurationView): DeviceClass {
+  const stranger = strangers(view).find(({ name }) => name === deviceClass.vg);
+  if (stranger === undefined) return deviceClass;
+  const own = view.made?.get(stranger.name);
+  const refusal = `${stranger.name} was ${own} and is another volume group now: ${stranger.uuid}`;
+  return { ...deviceClass, refusal };
+}
+
+export function strangers({ host, made }: Pick<ConfigurationView, 'host' | 'made'>) {
+  const isHere = (own: string) => host.vgs.some(({ uuid }) => uuid === own);
+  return host.vgs.filter(({ name }) => {
+    const own = made?.get(name);
+    return own !== undefined && !isHere(own);
+  });
 }
 
 /** What a pool gives out unzeroed shows what others left in it: no promise of zeroes is made. */

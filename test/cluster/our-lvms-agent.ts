@@ -34,7 +34,7 @@ async function live(around: NodeSurroundings, signal: AbortSignal): Promise<void
     look: async (age) => {
       const known = age === 'newest' ? engine.model.newest : undefined;
       const seen = known ?? (await engine.observe());
-      const made = new Set(disk.known.keys());
+      const made = new Map(disk.known);
       return { host: seen.host, mounts: await publisher.nodeMounts(), made };
     },
   });

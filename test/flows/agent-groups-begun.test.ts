@@ -78,3 +78,20 @@ test('nothing is made while it cannot be written down', async () => {
   scene.refusesBegun = false;
   await scene.until('ready', () => scene.isReady('vg1'));
 });
+
+test('a disk without a serial number is known again by what was begun on it', async () => {
+  const scene = new GroupScene([{ path: '/dev/vdb', sizeBytes: 4n * 1024n ** 3n }]);
+  const { world } = scene.stage;
+  const disk = world.machine.device('/dev/vdb');
+  assert.ok(disk !== undefined);
+  world.faults.next('vgcreate', { kind: 'mishap', mishap: 'dies-after-labels' }, 2);
+  scene.group('vg1', { deviceSelector: { paths: ['/dev/vdb'] } });
+  scene.start();
+  await scene.until('it has a label', () => disk.label !== undefined);
+  scene.kill();
+  world.faults.stop();
+  // udev's rules for LVM give it, as soon as they see the label.
+  disk.links = ['/dev/disk/by-id/lvm-pv-uuid-Rk3cCc-wxMD-kg9d-oJOb-nIlY-dfgw-H9NMTl'];
+  scene.start();
+  await scene.until('ready', () => scene.isReady('vg1'));
+});

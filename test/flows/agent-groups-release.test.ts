@@ -115,7 +115,7 @@ test('while a device is emptied everything else goes on, and its progress is tol
   const scene = await ready('sdb', 'sdc');
   fill(scene, 'data', '1g', '/dev/sdc');
   const { world } = scene.stage;
-  world.faults.always('pvmove', { kind: 'slow', ms: 1_200_000 });
+  world.faults.always('pvmove', { kind: 'slow', ms: 800_000 });
   takeOut(scene, '/dev/sdc', 'sdb');
   await scene.until('it is begun', () => world.vg('vg1')?.moves.length === 1);
   scene.group('vg2', paths('sda'));
@@ -202,7 +202,7 @@ test('a group that shall go brings a move to its end that was cut off', async ()
   await scene.until('it is begun', () => world.vg('vg1')?.moves.length === 1);
   scene.kill();
   world.processes.killMoves();
-  world.faults.next('pvmove', { kind: 'slow', ms: 600_000 });
+  world.faults.next('pvmove', { kind: 'slow', ms: 300_000 });
   scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
   scene.start();
   const told = () => scene.told('vg1')?.reason ?? '';

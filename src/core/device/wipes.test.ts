@@ -61,5 +61,7 @@ test('a disk is known by the best that it says of itself', () => {
   const links = ['/dev/disk/by-path/x', '/dev/disk/by-id/b', '/dev/disk/by-id/a'];
   assert.equal(diskId(disk({ ...plain, links })), '/dev/disk/by-id/a');
   assert.equal(diskId(disk(plain)), '/dev/sdb');
+  // udev names it by its LVM label, too, which comes and goes.
+  assert.equal(diskId(disk({ ...plain, links: ['/dev/disk/by-id/lvm-pv-uuid-a'] })), '/dev/sdb');
   assert.equal(diskId(disk({ path: '/dev/sdb12', type: 'part' })), 'wwn 0x5 part 12');
 });

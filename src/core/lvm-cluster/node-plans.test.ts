@@ -160,6 +160,23 @@ test('a cluster that goes takes its groups with it', () => {
   assert.deepEqual(plan?.steps, ['remove volume group vg2', 'clear the LVM label of /dev/sdb']);
 });
 
+for (const { what, vgs, code } of [
+  { what: 'is away', vgs: [], code: 'VolumeGroupLost' },
+  { what: 'has another one its name', vgs: [{ uuid: 'U9' }], code: 'VolumeGroupLost' },
+  { what: 'was renamed', vgs: [{ name: 'vg9', uuid: 'U2' }], code: 'VolumeGroupRenamed' },
+]) {
+  test(`a group that goes and ${what} is left alone, and the plan says so`, () => {
+    const going = cluster([vg2], {
+      ...{ deletionTimestamp: 'now', finalizers: ['lvmcluster.topolvm.io'] },
+    });
+    const pvs = [samplePv({ device: '/dev/sdb' })];
+    const seen = vgs.map((vg) => sampleVg({ name: 'vg2', pvs, ...vg }));
+    const node = nodeWith({ devices: bare, vgs: seen }, [['vg2', 'U2']]);
+    const [plan] = planned(viewOf(going, [node], served(going)));
+    assert.deepEqual([plan?.steps, plan?.blocks], [[], [code]]);
+  });
+}
+
 test('all writes of the operator are foreseen, in order', () => {
   const { deeds, troubles, waits } = foreseeCluster(
     viewOf(cluster([vg1]), [nodeWith({ devices: bare }, [])]),

@@ -7,6 +7,8 @@ import { type Block, foreseeNode } from '../foresee.ts';
 import type { DesiredNode } from '../node.ts';
 import type { ObservedNode } from '../observed.ts';
 import type { Step } from '../step.ts';
+import { isBlocked } from '../usable-vg.ts';
+import { leavingVg } from '../volume-group/leaving.ts';
 import type { ForeseenCluster } from './foresee.ts';
 import { type Inventory, inventoryAnnotation, readInventory } from './inventory.ts';
 import { groupFinalizer } from './marks.ts';
@@ -68,19 +70,20 @@ function planOf(asked: Asked): NodePlan {
   const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
   const wish = wishFor({ ...seen, groups: withNotes(seen, observed) });
   const { desired } = permittedWipes(wish.desired, observed, wipes);
+  const leaving = wish.leaving.map((group) => leavingNode(group, seen));
+  const stays = leaving.flatMap(({ volumeGroups }) => whyTheyStay(volumeGroups, observed));
   const parts = [
     desired,
     // A pool goes before its group.
-    ...wish.leaving.flatMap((group) => {
-      const { volumeGroups, thinPools } = leavingNode(group, seen);
-      return [
+    ...leaving
+      .filter(({ volumeGroups }) => whyTheyStay(volumeGroups, observed).length === 0)
+      .flatMap(({ volumeGroups, thinPools }) => [
         { volumeGroups: [], thinPools },
         { volumeGroups, thinPools: [] },
-      ];
-    }),
+      ]),
   ];
   const steps: Step[] = [];
-  const blocks: Block[] = [];
+  const blocks: Block[] = [...stays];
   let view = observed;
   for (const part of parts) {
     const foreseen = foreseeNode(part, view);
@@ -89,6 +92,15 @@ function planOf(asked: Asked): NodePlan {
     view = foreseen.node;
   }
   return { node, isTold: true, devices: devicesOf(desired, observed), steps, blocks };
+}
+
+/** What the agent asks before it removes a group. */
+function whyTheyStay(groups: DesiredNode['volumeGroups'], node: ObservedNode): readonly Block[] {
+  return groups.flatMap((group) => {
+    const vg = leavingVg(group, node);
+    if (vg === undefined || !isBlocked(vg)) return [];
+    return [{ what: `volume group ${group.name}`, code: vg.code, message: vg.message }];
+  });
 }
 
 /**

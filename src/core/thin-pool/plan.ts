@@ -10,7 +10,9 @@ import { planRemovalOf } from '../volume/plan.ts';
 import { type DesiredThinPool, freeForPools, shapeOfPool, wantedMetadata } from './desired.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
-  const groupIsGone = !host.vgs.some((vg) => vg.name === desired.vg);
+  const groupIsGone = !host.vgs.some(
+    ({ name, uuid }) => name === desired.vg && uuid === (desired.vgUuid ?? uuid),
+  );
   if (desired.presence === 'absent' && groupIsGone) return rest;
   const vg = usableVg(host, desired.vg);
   if (isBlocked(vg)) return vg;

@@ -22,10 +22,17 @@ export function planVolumeGroup(
     return isBlocked(vg) ? vg : rest;
   }
   const exists = node.vgs.some((vg) => vg.name === desired.name);
-  if (desired.presence === 'absent')
-    return exists ? planRemoval(desired, node) : planLabelRemoval(desired, node);
+  if (desired.presence === 'absent') {
+    const isThere = node.vgs.some((vg) => isMeant(vg, desired));
+    return isThere ? planRemoval(desired, node) : planLabelRemoval(desired, node);
+  }
   const choice = planDevices(desired, node, others);
   return exists ? planExisting(desired, node, choice) : planCreation(desired, node, choice);
+}
+
+/** One that took the name of a group that was known is another one. */
+function isMeant(vg: ObservedVg, { name, uuid }: DesiredVg): boolean {
+  return vg.name === name && (uuid === undefined || vg.uuid === uuid);
 }
 
 function planCreation(desired: DesiredVg, node: ObservedNode, choice: Choice): Decision {
@@ -67,7 +74,9 @@ function planExisting(desired: DesiredVg, node: ObservedNode, choice: Choice): D
   const vg = usableVg(node, desired.name);
   if (isBlocked(vg)) {
     // Not when two groups have the name, or it is exported: then it is not ours to mend.
-    const mend = vg.code === 'VolumeGroupPartial' ? planHalfMade(desired, node, choice) : undefined;
+    const isOurs = node.vgs.some((one) => isMeant(one, desired));
+    const isPartial = vg.code === 'VolumeGroupPartial';
+    const mend = isPartial && isOurs ? planHalfMade(desired, node, choice) : undefined;
     return mend ?? vg;
   }
   if (desired.uuid !== undefined && vg.uuid !== desired.uuid) {
