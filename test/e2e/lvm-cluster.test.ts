@@ -20,7 +20,7 @@ import {
 } from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
 
-const disks = [...'abcdefghi'].map((name) => ({ name, sizeBytes: 2n * GiB }));
+const disks = 'abcdefghi'.split('').map((name) => ({ name, sizeBytes: 2n * GiB }));
 const writer = 'line=0; while line=$((line + 1)); do echo $line >> /data/thick/log && sync; done';
 
 /** One after the other: each goes on where the one before ended. */

@@ -9,23 +9,31 @@ import {
   samplePv,
   sampleVg,
 } from '../../../test/samples/observed.ts';
-import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type {
+  LvmVolumeGroup,
+  LvmVolumeGroupSpec,
+  LvmVolumeGroupStatus,
+} from '../../api/objects/lvm-volume-group.ts';
 import type { ObservedLv, ObservedNode } from '../observed.ts';
 import { reportFor } from './node-report.ts';
 import { wishFor } from './node-wish.ts';
 
 const named = { deviceSelector: { paths: ['/dev/sdb'] } };
 
-function report(spec: LvmVolumeGroupSpec, node: ObservedNode) {
+function report(
+  spec: LvmVolumeGroupSpec,
+  node: ObservedNode,
+  before: readonly LvmVolumeGroupStatus[] = [],
+) {
   const metadata = { uid: 'u', resourceVersion: '1' };
   const finalizers = ['cleanup.vgmanager.node.topolvm.io/n1'];
   const group: LvmVolumeGroup = { metadata: { ...metadata, name: 'vg1', finalizers }, spec };
   const { served, desired } = wishFor({
     node: { metadata: { ...metadata, name: 'n1' } },
     ...{ groups: [group], tolerations: [], known: new Map(), present: new Set<string>() },
-    report: { metadata: { ...metadata, name: 'n1' } },
+    report: { metadata: { ...metadata, name: 'n1' }, spec: { nodeStatus: before } },
   });
-  return reportFor(served, desired, node, [])[0];
+  return reportFor(served, desired, node, before)[0];
 }
 
 const inGroup = sampleDevice({
@@ -42,6 +50,30 @@ test('a group that is well tells its size and its devices', () => {
   assert.match(told?.size ?? '', /^\d+[KMG]i$/);
   assert.equal(told?.reason, undefined);
 });
+
+for (const { what, here, told } of [
+  { what: 'devices of a group that is away are told as they were', here: [], told: ['a', 'b'] },
+  { what: 'one that had left it, and is bare, is not', here: ['/dev/a'], told: ['b'] },
+  // By them it is known that there was a group.
+  { what: 'all are, where others have their names', here: ['/dev/a', '/dev/b'], told: ['a', 'b'] },
+]) {
+  test(what, () => {
+    const devices = ['/dev/a', '/dev/b'];
+    const before = {
+      name: 'vg1',
+      status: 'Ready',
+      deviceDiscoveryPolicy: 'Preconfigured',
+      devices,
+    };
+    const bare = here.map((path) => sampleDevice({ path }));
+    const said = report(named, nodeOf(bare), [before as LvmVolumeGroupStatus]);
+    assert.match(said?.reason ?? '', /^VolumeGroupLost/);
+    assert.deepEqual(
+      said?.devices,
+      told.map((name) => `/dev/${name}`),
+    );
+  });
+}
 
 test('a device that is not there fails the class, and is named', () => {
   const told = report(named, nodeOf([]));

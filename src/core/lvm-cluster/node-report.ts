@@ -62,7 +62,7 @@ function groupReport(
     .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
   const raid = vg === undefined ? undefined : raidReport(vg);
   const warnings = [...fillWarning(pool, vg), ...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
-  const members = vg?.pvs.map(({ device }) => device).toSorted() ?? lastTold(own, before);
+  const members = vg?.pvs.map(({ device }) => device).toSorted() ?? lastTold(own, { node, before });
   return {
     ...policy,
     status: state,
@@ -79,9 +79,15 @@ function groupReport(
 /** Of a group that is away: by them it is known that there was one, and that no other is made. */
 function lastTold(
   { name, uuid }: DesiredVg,
-  before: readonly LvmVolumeGroupStatus[],
+  { node, before }: Seen,
 ): readonly string[] | undefined {
-  return uuid === undefined ? undefined : before.find((one) => one.name === name)?.devices;
+  if (uuid === undefined) return undefined;
+  const told = before.find((one) => one.name === name)?.devices;
+  // What had just left when the others went away is not told as one of them.
+  const isBare = (at: string) =>
+    node.devices.some(({ path, label }) => path === at && label.kind === 'none');
+  const away = told?.filter((path) => !isBare(path)) ?? [];
+  return away.length === 0 ? told : away;
 }
 
 function policyOf({ spec = {} }: LvmVolumeGroup): LvmVolumeGroupStatus['deviceDiscoveryPolicy'] {
