@@ -41,7 +41,7 @@ import { GroupReports } from './group-reports.ts';
 import { agentLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import type { NodeFiles } from './node-files.ts';
-import { serveClasses } from './served-classes.ts';
+import { serveClasses, type Unserved } from './served-classes.ts';
 
 export type VolumeGroupsParts = {
   readonly client: KubeClient;
@@ -71,8 +71,7 @@ type Sight = {
   readonly wish: NodeWish;
   readonly devices: readonly ObservedDevice[];
   readonly troubles: Troubles;
-  /** Why lvmd.yaml does not say what is served. */
-  readonly unserved: string | undefined;
+  readonly unserved: Unserved;
   /** Why disks are not wiped, by the name of the group. */
   readonly kept: ReadonlyMap<string, readonly string[]>;
   /** Why nothing is done at all. */
@@ -172,10 +171,11 @@ export class VolumeGroups {
     const unserved = await this.#serve(wish);
     const gone: LvmVolumeGroup[] = [];
     for (const group of wish.leaving) {
+      const { name } = group.metadata;
       // What is still served cannot be taken away.
-      const why = unserved ?? (await this.#take(group, seen));
+      const why = unserved.get(name) ?? (await this.#take(group, seen));
       if (why === undefined) gone.push(group);
-      else troubles.set(group.metadata.name, why);
+      else troubles.set(name, why);
     }
     // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
     const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
@@ -188,7 +188,8 @@ export class VolumeGroups {
     await this.#reports.tell(told, signal);
     // Whoever makes it anew must not find it told of.
     for (const group of gone) await this.#marks.unmark(group, signal);
-    this.#logOnce(unserved === undefined ? troubles : troubles.set('lvmd.yaml', unserved));
+    if (unserved.size > 0) troubles.set('lvmd.yaml', [...new Set(unserved.values())].join('; '));
+    this.#logOnce(troubles);
     const isSettled = troubles.size === 0 && told.every(({ status }) => status === 'Ready');
     const isOpen =
       told.some((one) => one.deviceDiscoveryPolicy === 'RuntimeDynamic') ||
@@ -205,7 +206,7 @@ export class VolumeGroups {
       wish.leaving.map(({ metadata }) => [metadata.name, `${skew.code}: ${skew.message}`]),
     );
     const node = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
-    const nothing = { unserved: undefined, kept: new Map<string, readonly string[]>() };
+    const nothing = { unserved: new Map(), kept: new Map() };
     this.#sight = { wish, devices: node.devices, troubles, ...nothing, skew };
     await this.#tellDisks(node, troubles);
     await this.#reports.tell(this.#told(this.#sight, node), signal);
@@ -349,7 +350,7 @@ export class VolumeGroups {
   }
 
   /** Classes whose groups were made here once; what is away today is still theirs. */
-  async #serve({ served, leaving }: NodeWish): Promise<string | undefined> {
+  async #serve({ served, leaving }: NodeWish): Promise<Unserved> {
     const { files, log } = this.#parts;
     const groups = served
       .filter(({ metadata: { name } }) => this.#memory.known.has(name) && !isTooLong(name))
@@ -359,7 +360,9 @@ export class VolumeGroups {
     try {
       return await serveClasses(files, { groups, owned }, log);
     } catch (error) {
-      return `lvmd.yaml: ${whyOf(error)}`;
+      const why = `lvmd.yaml: ${whyOf(error)}`;
+      // It may be in there, or get there before us.
+      return new Map(['', ...owned].map((name) => [name, why]));
     }
   }
 
@@ -452,15 +455,17 @@ function withoutRoom({ size: _size, free: _free, ...rest }: LvmVolumeGroupStatus
 function withServing(
   told: readonly LvmVolumeGroupStatus[],
   { classes }: LvmdSight,
-  unserved: string | undefined,
+  unserved: Unserved,
 ): readonly LvmVolumeGroupStatus[] {
   const open = classes.filter(({ refusal }) => refusal === undefined).map(({ name }) => name);
   return told.map((one) => {
     const { name = '' } = one;
-    if (one.status !== 'Ready' || open.includes(name)) return one;
+    const own = unserved.get(name);
+    if (one.status !== 'Ready' || (own === undefined && open.includes(name))) return one;
+    const why = own ?? unserved.get('');
     const reason = isTooLong(name)
       ? `${name} is not served: its name is longer than ${nameMax} characters`
-      : (unserved ?? `lvmd.yaml does not give the device class ${name}, or is refused`);
+      : (why ?? `lvmd.yaml does not give the device class ${name}, or is refused`);
     return { ...one, status: 'Degraded', reason };
   });
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { assertBlocked } from '../../test/samples/decisions.ts';
+import { dmName } from '../api/lv-name.ts';
 import { limits } from '../base/limits.ts';
-import { checkLvName, copySourceName, dmName } from './names.ts';
+import { checkLvName, copySourceName } from './names.ts';
 
 const good = [
   'v1',

@@ -1,6 +1,6 @@
+import { dmName } from '../api/lv-name.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
-import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import { within } from './deadline.ts';
 import type { Clock, Host } from './ports.ts';

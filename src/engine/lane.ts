@@ -1,8 +1,8 @@
+import { dmName } from '../api/lv-name.ts';
 import { assert } from '../base/assert.ts';
 import { blocked, failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
-import { dmName } from '../core/names.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';

@@ -1,8 +1,8 @@
+import { dmName } from '../api/lv-name.ts';
 import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
-import { dmName } from '../core/names.ts';
 import type { Signatures } from '../core/observed.ts';
 import type { PublishedVolume, UnpublishedVolume } from '../core/publication/desired.ts';
 import type {

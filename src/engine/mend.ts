@@ -1,6 +1,6 @@
+import { dmName } from '../api/lv-name.ts';
 import type { FailureCode } from '../base/failures.ts';
 import { show } from '../base/show.ts';
-import { dmName } from '../core/names.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import type { ActivateLv, OnLv, Step } from '../core/step.ts';
 import type { Command } from '../lvm/command.ts';

@@ -1,8 +1,8 @@
+import { dmName } from '../api/lv-name.ts';
 import { assert } from '../base/assert.ts';
 import { type Bytes, noBytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
-import { dmName } from '../core/names.ts';
 import { isForeseen } from '../core/predict.ts';
 import type {
   ChangeTags,

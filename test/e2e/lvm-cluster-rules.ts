@@ -102,6 +102,10 @@ export const creationRules: readonly Rule[] = [
     thin({ metadataSizeCalculationPolicy: 'Static', metadataSize: '17Gi' }),
     /write a size from 2Mi to 16Gi/,
   ),
+  one('a pool with a space', thin({ name: 'my pool' }), /name is .*only letters, digits and/),
+  one('a pool without a name', thin({ name: '' }), /thinPoolConfig.name is .*it is empty or dots/),
+  one('a pool of LVM’s', thin({ name: 'x_tmeta' }), /name is .*LVM keeps this name for itself/),
+  one('a long pool', thin({ name: 'x'.repeat(130) }), /it is longer than 127 characters/),
   one('a large promise', thin({ overprovisionRatio: 101 }), /overprovisionRatio.*100/),
   one('a tiny pool', thin({ sizePercent: 9 }), /sizePercent.*greater than or equal to 10/),
   one(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { dmName } from '../../src/api/lv-name.ts';
 import { MiB } from '../../src/base/bytes.ts';
-import { dmName } from '../../src/core/names.ts';
 import { volumeTask } from '../../src/engine/tasks.ts';
 import { absence, mounted, PublishingStage, raw, stepsOf, target, wish } from './publishing.ts';
 

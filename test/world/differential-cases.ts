@@ -1,6 +1,6 @@
+import { dmName } from '../../src/api/lv-name.ts';
 import { bytes } from '../../src/base/bytes.ts';
 import type { Layout } from '../../src/core/layouts.ts';
-import { dmName } from '../../src/core/names.ts';
 import type {
   ObservedDevice,
   ObservedHost,

@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { showList } from '../../base/show.ts';
+import { lvNameProblem } from '../lv-name.ts';
 import type { LvmDeviceClass, LvmRaid, LvmThinPool } from '../objects/lvm-cluster.ts';
 import { parseQuantity } from '../quantity.ts';
 import { fileSystemOf, isShared } from './access.ts';
@@ -66,6 +67,10 @@ that appears on a node is taken`,
 
 function checkThinPool({ name }: LvmDeviceClass, pool: LvmThinPool, findings: Findings): void {
   const field = (key: keyof LvmThinPool): string => classField(name, `thinPoolConfig.${key}`);
+  const why = lvNameProblem(pool.name, name);
+  if (why !== undefined) {
+    findings.refuseNew(field('name'), pool.name, `write another name, such as thin-pool-1: ${why}`);
+  }
   const percent = pool.sizePercent ?? limits.thinPoolSizePercentAdvised;
   if (percent > limits.thinPoolSizePercentAdvised) {
     findings.warn(

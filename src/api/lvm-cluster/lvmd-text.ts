@@ -6,9 +6,14 @@ import { isSameJson } from '../same.ts';
 
 export type ServedGroup = { readonly name: string; readonly spec: LvmVolumeGroupSpec };
 
-/** Undefined: there is no class and no file, and none is wanted. */
 export type LvmdText =
-  | { readonly kind: 'text'; readonly text: string | undefined }
+  | {
+      readonly kind: 'text';
+      /** Undefined: there is no class and no file, and none is wanted. */
+      readonly text: string | undefined;
+      /** The names of its classes, in the order of its list. */
+      readonly classes: readonly string[];
+    }
   | { readonly kind: 'unreadable'; readonly message: string };
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -25,7 +30,7 @@ export function lvmdTextFor(
   owned: readonly string[],
 ): LvmdText {
   try {
-    return { kind: 'text', text: merged(text, groups, owned) };
+    return { kind: 'text', ...merged(text, groups, owned) };
   } catch (error) {
     // Whoever wrote it meant something that we cannot know.
     return { kind: 'unreadable', message: (error as Error).message };
@@ -36,7 +41,7 @@ function merged(
   text: string | undefined,
   groups: readonly ServedGroup[],
   owned: readonly string[],
-): string | undefined {
+): Omit<Extract<LvmdText, { kind: 'text' }>, 'kind'> {
   const { file, key, before } = contentOf(text);
   const names = new Set(groups.map(({ name }) => name));
   const kept = before.filter(
@@ -54,9 +59,10 @@ function merged(
   const there = new Set(kept.map(({ name }) => name));
   const added = wanted.filter(({ name }) => !there.has(name)).map(entryFor);
   const after = [...changed, ...added];
-  if (text !== undefined && isSameJson(before, after)) return text;
-  if (text === undefined && after.length === 0) return undefined;
-  return dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true });
+  const classes = after.map(({ name }) => String(name));
+  const isSame = text === undefined ? after.length === 0 : isSameJson(before, after);
+  if (isSame) return { text, classes };
+  return { text: dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true }), classes };
 }
 
 function notDefault({ name, spec }: ServedGroup): ServedGroup {

@@ -1,6 +1,6 @@
+import { dmName } from '../../api/lv-name.ts';
 import { type Blocked, blocked } from '../../base/failures.ts';
 import { layouts } from '../layouts.ts';
-import { dmName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
 import { copyingTag } from '../tags.ts';
 import { backAgain, isBlocked, usableVg } from '../usable-vg.ts';

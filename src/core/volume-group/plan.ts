@@ -1,10 +1,10 @@
+import { dmName } from '../../api/lv-name.ts';
 import { bytes } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
 import { inUseReasons } from '../device/reasons.ts';
-import { dmName } from '../names.ts';
 import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest, type Step } from '../step.ts';

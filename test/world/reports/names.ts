@@ -1,4 +1,4 @@
-import { dmName } from '../../../src/core/names.ts';
+import { dmName } from '../../../src/api/lv-name.ts';
 import type { Lv } from '../model.ts';
 
 export function dmNameOf(lv: Lv, suffix = ''): string {

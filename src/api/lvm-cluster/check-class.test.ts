@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { show } from '../../base/show.ts';
+import { showProblem } from '../decode.ts';
+import type { LvmCluster, LvmDeviceClass } from '../objects/lvm-cluster.ts';
+import { judgeVolumeGroup } from './admission.ts';
+import { checkCreation, checkUpdate, type Surroundings } from './check.ts';
+
+/** What LVM would refuse is refused before anything is made of it: nobody can change it later. */
+
+const around: Surroundings = { ...{ namespace: 'ns', others: [], nodes: [], reports: [] } };
+const metadata = { name: 'mine', namespace: 'ns', uid: 'u', resourceVersion: '1' };
+
+type Parts = Partial<LvmDeviceClass>;
+
+function of(parts: Parts, others: readonly LvmDeviceClass[] = []): LvmCluster {
+  const deviceSelector = { paths: ['/dev/a'] };
+  const one: LvmDeviceClass = { name: 'vg1', default: true, deviceSelector, ...parts };
+  return { metadata, spec: { storage: { deviceClasses: [one, ...others] } } };
+}
+
+function pool(changes: Partial<NonNullable<Parts['thinPoolConfig']>>): Parts {
+  return { thinPoolConfig: { name: 'pool', overprovisionRatio: 10, ...changes } };
+}
+
+const at = 'spec.storage.deviceClasses[vg1]';
+const otherName = 'write another name, such as thin-pool-1';
+const letters = 'only letters, digits and . _ + - are allowed, and no - in front';
+
+type Row = readonly [parts: Parts, field: string, value: unknown, remedy: string];
+
+const names: readonly (readonly [name: string, why: string])[] = [
+  ['', 'it is empty or dots'],
+  ['..', 'it is empty or dots'],
+  ['my pool', letters],
+  ['-x', letters],
+  ['a/b', letters],
+  ['pool\n', letters],
+  ['pvmove0', 'LVM keeps this name for itself'],
+  ['snapshot1', 'LVM keeps this name for itself'],
+  ['x_tmeta', 'LVM keeps this name for itself'],
+  ['x'.repeat(130), 'it is longer than 127 characters'],
+  ['x'.repeat(125), 'with its group vg1 it makes a device name of more than 127 characters'],
+];
+
+const rows: readonly Row[] = names.map(([name, why]) => [
+  pool({ name }),
+  'thinPoolConfig.name',
+  name,
+  `${otherName}: ${why}`,
+]);
+
+describe('what LVM takes in no class is refused', () => {
+  for (const [parts, field, value, remedy] of rows) {
+    test(`${field} ${show(value).slice(0, 40)}`, () => {
+      const told = `${at}.${field} is ${show(value)}: ${remedy}`;
+      assert.deepEqual(checkCreation(of(parts), around).problems.map(showProblem), [told]);
+      const { name: _name, ...spec } = of(parts).spec?.storage?.deviceClasses?.[0] ?? { name: '' };
+      const object = { metadata: { ...metadata, name: 'vg1' }, spec };
+      const { message } = judgeVolumeGroup({ operation: 'CREATE', object }, ['vg1']);
+      assert.equal(message, told, 'and in its volume group');
+    });
+    test(`${field} ${show(value).slice(0, 40)} may stay where it is, and is told`, () => {
+      const more = of(parts, [{ name: 'vg2', deviceSelector: { paths: ['/dev/b'] } }]);
+      const { problems, warnings } = checkUpdate(of(parts), more, around);
+      assert.deepEqual(problems.map(showProblem), []);
+      assert.deepEqual(warnings, [`${at}.${field} is ${show(value)}: ${remedy}`]);
+    });
+  }
+});
+
+const right: readonly Parts[] = [
+  pool({ name: 'thin-pool-1' }),
+  pool({ name: '_.+-' }),
+  pool({ name: 'x'.repeat(123) }),
+];
+
+test('what LVM takes is not refused', () => {
+  for (const parts of right) {
+    assert.deepEqual(checkCreation(of(parts), around).problems.map(showProblem), [], show(parts));
+  }
+});
