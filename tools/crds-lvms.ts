@@ -117,7 +117,7 @@ const thinPoolConfig = z.exactOptional(
         }),
       ),
       chunkSize: z.exactOptional(
-        quantity('Only with Static: from 64Ki to 1Gi, and 128Ki when it is left out.'),
+        quantity('Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out.'),
       ),
       metadataSizeCalculationPolicy: z.exactOptional(
         sizePolicy.meta({
@@ -142,15 +142,15 @@ const raidConfig = z.exactOptional(
         .enum(['raid1', 'raid4', 'raid5', 'raid6', 'raid10'])
         .describe('How volumes are kept on several disks.'),
       mirrors: z.exactOptional(
-        count('Copies beside the first one, for raid1 and raid10. 1 when it is left out.', {
+        count('Copies beside the first one: for raid1 up to 10, for raid10 and left out 1.', {
           minimum: 1,
         }),
       ),
       stripes: z.exactOptional(
-        count('Disks that the data is spread over, not for raid1.', { minimum: 2 }),
+        count('Disks that the data is spread over, up to 128, not for raid1.', { minimum: 2 }),
       ),
       stripeSize: z.exactOptional(
-        quantity('A power of two, not for raid1. 64Ki when it is left out.'),
+        quantity('A power of two from 4Ki on, not for raid1. 64Ki when it is left out.'),
       ),
     })
     .readonly()

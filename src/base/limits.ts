@@ -110,6 +110,8 @@ export const limits = {
   stripesMax: 128,
   mirrorsMax: 10,
   stripeSizeBytes: 64n * KiB,
+  /** LVM makes no smaller ones. */
+  stripeSizeBytesMin: 4n * KiB,
 
   /** A longer lvmd.yaml is a mistake, for LVMS too. */
   lvmdFileBytesMax: 2 * 1024 * 1024,

@@ -139,6 +139,7 @@ function countProblem(name: string, value: number, min: number, max: number): st
 function stripeSizeProblem(size: bigint | undefined): string[] {
   if (size === undefined) return [];
   const isPowerOfTwo = size > 0n && (size & (size - 1n)) === 0n;
-  if (isPowerOfTwo && size >= 4096n) return [];
-  return [`stripe size is ${size} bytes but must be a power of two of at least 4096`];
+  const min = limits.stripeSizeBytesMin;
+  if (isPowerOfTwo && size >= min) return [];
+  return [`stripe size is ${size} bytes but must be a power of two of at least ${min}`];
 }

@@ -90,8 +90,9 @@ export const creationRules: readonly Rule[] = [
     thin({ chunkSizeCalculationPolicy: 'Host', chunkSize: '128Ki' }),
     /chunkSize is .*Host chooses the size by itself/,
   ),
-  one('small chunks', thin({ chunkSize: '32Ki' }), /write a size from 64Ki to 1Gi/),
-  one('large chunks', thin({ chunkSize: '2Gi' }), /write a size from 64Ki to 1Gi/),
+  one('small chunks', thin({ chunkSize: '32Ki' }), /write a multiple of 64Ki from 64Ki/),
+  one('odd chunks', thin({ chunkSize: '100Ki' }), /write a multiple of 64Ki from 64Ki to 1Gi/),
+  one('large chunks', thin({ chunkSize: '2Gi' }), /write a multiple of 64Ki from 64Ki/),
   one(
     'metadata where the host chooses',
     thin({ metadataSize: '1Gi' }),
@@ -118,6 +119,9 @@ export const creationRules: readonly Rule[] = [
   one('raid10 with three copies', raid({ type: 'raid10', mirrors: 2 }, 6), /raid10 of two copies/),
   one('raid6 with two stripes', raid({ type: 'raid6', stripes: 2 }, 4), /lvm makes no smaller/),
   one('odd stripes', raid({ type: 'raid5', stripeSize: '100Ki' }, 3), /write a power of two/),
+  one('thin stripes', raid({ type: 'raid5', stripeSize: '2Ki' }, 3), /write at least 4Ki: lvm/),
+  one('raid1 with many mirrors', raid({ type: 'raid1', mirrors: 11 }, 12), /write at most 10:/),
+  one('raid5 with many stripes', raid({ type: 'raid5', stripes: 129 }, 130), /write at most 128:/),
   one(
     'RAID without paths',
     vg1({ raidConfig: { type: 'raid1' }, deviceSelector: undefined }),

@@ -27,6 +27,11 @@ const at = 'spec.storage.deviceClasses[vg1]';
 const otherName = 'write another name, such as thin-pool-1';
 const letters = 'only letters, digits and . _ + - are allowed, and no - in front';
 
+function raid(raidConfig: NonNullable<Parts['raidConfig']>, disks: number): Parts {
+  const paths = Array.from({ length: disks }, (_, index) => `/dev/disk${index}`);
+  return { raidConfig, deviceSelector: { paths } };
+}
+
 type Row = readonly [parts: Parts, field: string, value: unknown, remedy: string];
 
 const names: readonly (readonly [name: string, why: string])[] = [
@@ -43,12 +48,41 @@ const names: readonly (readonly [name: string, why: string])[] = [
   ['x'.repeat(125), 'with its group vg1 it makes a device name of more than 127 characters'],
 ];
 
-const rows: readonly Row[] = names.map(([name, why]) => [
+const ofNames: readonly Row[] = names.map(([name, why]) => [
   pool({ name }),
   'thinPoolConfig.name',
   name,
   `${otherName}: ${why}`,
 ]);
+
+// The schema lets numbers pass as sizes, too.
+const ofChunks: readonly Row[] = ['100Ki', '65537', 65_537 as never, '32Ki', '2Gi', '1'].map(
+  (chunkSize) => [
+    pool({ chunkSize }),
+    'thinPoolConfig.chunkSize',
+    chunkSize,
+    'write a multiple of 64Ki from 64Ki to 1Gi',
+  ],
+);
+
+const ofStripeSizes: readonly Row[] = ['1', '512', '2Ki'].map((stripeSize) => [
+  raid({ type: 'raid5', stripeSize }, 3),
+  'raidConfig.stripeSize',
+  stripeSize,
+  'write at least 4Ki: lvm makes no smaller stripes',
+]);
+
+const eleven = raid({ type: 'raid1', mirrors: 11 }, 12);
+
+const ofCounts: readonly Row[] = [
+  [eleven, 'raidConfig.mirrors', 11, 'write at most 10: no more copies are made'],
+  ...(['raid4', 'raid5', 'raid6', 'raid10'] as const).map((type): Row => {
+    const parts = raid({ type, stripes: 129 }, 258);
+    return [parts, 'raidConfig.stripes', 129, 'write at most 128: lvm takes no more'];
+  }),
+];
+
+const rows = [...ofNames, ...ofChunks, ...ofStripeSizes, ...ofCounts];
 
 describe('what LVM takes in no class is refused', () => {
   for (const [parts, field, value, remedy] of rows) {
@@ -73,6 +107,14 @@ const right: readonly Parts[] = [
   pool({ name: 'thin-pool-1' }),
   pool({ name: '_.+-' }),
   pool({ name: 'x'.repeat(123) }),
+  pool({ chunkSize: '64Ki' }),
+  pool({ chunkSize: '192Ki' }),
+  pool({ chunkSize: 65_536 as never }),
+  pool({ chunkSize: '1Gi' }),
+  raid({ type: 'raid5', stripeSize: '4Ki' }, 3),
+  raid({ type: 'raid5', stripeSize: '4096' }, 3),
+  raid({ type: 'raid1', mirrors: 10 }, 11),
+  raid({ type: 'raid5', stripes: 128 }, 129),
 ];
 
 test('what LVM takes is not refused', () => {

@@ -1,8 +1,9 @@
+import { bytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
 import { showList } from '../../base/show.ts';
 import { lvNameProblem } from '../lv-name.ts';
 import type { LvmDeviceClass, LvmRaid, LvmThinPool } from '../objects/lvm-cluster.ts';
-import { parseQuantity } from '../quantity.ts';
+import { parseQuantity, showQuantity } from '../quantity.ts';
 import { fileSystemOf, isShared } from './access.ts';
 import { classField, type Findings } from './findings.ts';
 import { isGreedy, pathsOf } from './paths.ts';
@@ -86,13 +87,16 @@ left to grow the metadata of the pool`,
   checkSize(findings, {
     ...{ field: field('chunkSize'), value: pool.chunkSize },
     policy: pool.chunkSizeCalculationPolicy ?? 'Static',
-    ...{ min: thinPoolChunkBytesMin, max: thinPoolChunkBytesMax, words: 'from 64Ki to 1Gi' },
+    ...{ min: thinPoolChunkBytesMin, max: thinPoolChunkBytesMax },
+    ...{ multipleOf: thinPoolChunkBytesMin, words: 'a multiple of 64Ki from 64Ki to 1Gi' },
   });
   const policy = pool.metadataSizeCalculationPolicy ?? 'Host';
   const { thinPoolMetadataBytesMin, thinPoolMetadataBytesMax } = limits;
   checkSize(findings, {
     ...{ field: field('metadataSize'), value: pool.metadataSize, policy },
-    ...{ min: thinPoolMetadataBytesMin, max: thinPoolMetadataBytesMax, words: 'from 2Mi to 16Gi' },
+    ...{ min: thinPoolMetadataBytesMin, max: thinPoolMetadataBytesMax },
+    // It is rounded up when the pool is made.
+    ...{ multipleOf: 1n, words: 'a size from 2Mi to 16Gi' },
   });
   if (policy === 'Static' && pool.metadataSize === undefined) {
     findings.warn(`${field('metadataSize')} is missing: 1Gi is taken`);
@@ -105,11 +109,12 @@ type SizeRule = {
   readonly policy: string;
   readonly min: bigint;
   readonly max: bigint;
+  readonly multipleOf: bigint;
   readonly words: string;
 };
 
 function checkSize(findings: Findings, rule: SizeRule): void {
-  const { field, value, policy, min, max, words } = rule;
+  const { field, value, policy, min, max, multipleOf, words } = rule;
   if (value === undefined) return;
   if (policy === 'Host') {
     const remedy = 'leave it out, or write Static for its policy: Host chooses the size by itself';
@@ -117,8 +122,8 @@ function checkSize(findings: Findings, rule: SizeRule): void {
     return;
   }
   const size = parseQuantity(value);
-  const isRight = typeof size === 'bigint' && size >= min && size <= max;
-  if (!isRight) findings.refuseNew(field, value, `write a size ${words}`);
+  const isWithin = typeof size === 'bigint' && size >= min && size <= max;
+  if (!isWithin || size % multipleOf !== 0n) findings.refuseNew(field, value, `write ${words}`);
 }
 
 function checkRaid(one: LvmDeviceClass, raid: LvmRaid, findings: Findings): void {
@@ -142,22 +147,43 @@ function checkRaid(one: LvmDeviceClass, raid: LvmRaid, findings: Findings): void
       'write at least 3: lvm makes no smaller raid6',
     );
   }
-  if (raid.stripeSize !== undefined && raid.type !== 'raid1' && !isPowerOfTwo(raid.stripeSize)) {
-    findings.refuse(field('stripeSize'), raid.stripeSize, 'write a power of two, such as 64Ki');
-  }
+  if (raid.type !== 'raid1') checkStripeSize(raid, field, findings);
+  checkRaidCounts(raid, field, findings);
   checkRaidDevices(one, raid, findings);
 }
 
-function refuseStripes(raid: LvmRaid, field: (key: string) => string, findings: Findings): void {
+type FieldOf = (key: string) => string;
+
+function checkStripeSize({ stripeSize }: LvmRaid, field: FieldOf, findings: Findings): void {
+  if (stripeSize === undefined) return;
+  const size = parseQuantity(stripeSize);
+  const min = limits.stripeSizeBytesMin;
+  if (typeof size !== 'bigint' || size === 0n || (size & (size - 1n)) !== 0n) {
+    findings.refuse(field('stripeSize'), stripeSize, 'write a power of two, such as 64Ki');
+  } else if (size < min) {
+    const remedy = `write at least ${showQuantity(bytes(min))}: lvm makes no smaller stripes`;
+    findings.refuseNew(field('stripeSize'), stripeSize, remedy);
+  }
+}
+
+/** More than that no lvcreate takes. What a type cannot have at all is told elsewhere. */
+function checkRaidCounts(raid: LvmRaid, field: FieldOf, findings: Findings): void {
+  const { type, mirrors = 0, stripes = 0 } = raid;
+  const { mirrorsMax, stripesMax } = limits;
+  if (type === 'raid1' && mirrors > mirrorsMax) {
+    const remedy = `write at most ${mirrorsMax}: no more copies are made`;
+    findings.refuseNew(field('mirrors'), mirrors, remedy);
+  }
+  if (type !== 'raid1' && stripes > stripesMax) {
+    findings.refuseNew(field('stripes'), stripes, `write at most ${stripesMax}: lvm takes no more`);
+  }
+}
+
+function refuseStripes(raid: LvmRaid, field: FieldOf, findings: Findings): void {
   for (const key of ['stripes', 'stripeSize'] as const) {
     if (raid[key] === undefined) continue;
     findings.refuse(field(key), raid[key], 'leave it out: raid1 has no stripes');
   }
-}
-
-function isPowerOfTwo(text: string): boolean {
-  const size = parseQuantity(text);
-  return typeof size === 'bigint' && size > 0n && (size & (size - 1n)) === 0n;
 }
 
 function checkRaidDevices(one: LvmDeviceClass, raid: LvmRaid, findings: Findings): void {

@@ -157,12 +157,12 @@ chooses the size by itself`,
   [
     'chunks that are too small',
     classes(thin({ chunkSize: '32Ki' })),
-    `${at}.thinPoolConfig.chunkSize is "32Ki": write a size from 64Ki to 1Gi`,
+    `${at}.thinPoolConfig.chunkSize is "32Ki": write a multiple of 64Ki from 64Ki to 1Gi`,
   ],
   [
     'chunks that are too large',
     classes(thin({ chunkSize: '2Gi' })),
-    `${at}.thinPoolConfig.chunkSize is "2Gi": write a size from 64Ki to 1Gi`,
+    `${at}.thinPoolConfig.chunkSize is "2Gi": write a multiple of 64Ki from 64Ki to 1Gi`,
   ],
   [
     'metadata with Host',

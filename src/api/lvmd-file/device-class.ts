@@ -121,7 +121,7 @@ function warnOfStripes(reader: NodeReader, target: LvmdTarget, size: Bytes | und
   }
   if (size === undefined) return;
   if (!reader.has('stripe')) reader.warn('stripe-size', 'it has no effect without stripe');
-  else if (size < 4096n || (size & (size - 1n)) !== 0n) {
+  else if (size < limits.stripeSizeBytesMin || (size & (size - 1n)) !== 0n) {
     reader.warn('stripe-size', 'lvcreate will refuse it: write a power of two of at least 4k');
   }
 }

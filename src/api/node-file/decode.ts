@@ -170,7 +170,7 @@ function decodeRaid(reader: Reader): LayoutSpec {
 function stripeSize(reader: Reader) {
   const size = reader.optionalSize('stripeSize');
   if (size === undefined) return {};
-  const isPowerOfTwo = size >= 4096n && (size & (size - 1n)) === 0n;
+  const isPowerOfTwo = size >= limits.stripeSizeBytesMin && (size & (size - 1n)) === 0n;
   if (!isPowerOfTwo) reader.refuse('stripeSize', 'write a power of two of at least 4Ki');
   return { stripeSizeBytes: bytes(size) };
 }

@@ -162,7 +162,8 @@ export const lvmVolumeGroupSchema = {
             },
             chunkSize: {
               anyOf: [{ type: 'integer' }, { type: 'string' }],
-              description: 'Only with Static: from 64Ki to 1Gi, and 128Ki when it is left out.',
+              description:
+                'Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out.',
               pattern:
                 '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
               'x-kubernetes-int-or-string': true,
@@ -203,16 +204,16 @@ export const lvmVolumeGroupSchema = {
               type: 'integer',
               minimum: 1,
               description:
-                'Copies beside the first one, for raid1 and raid10. 1 when it is left out.',
+                'Copies beside the first one: for raid1 up to 10, for raid10 and left out 1.',
             },
             stripes: {
               type: 'integer',
               minimum: 2,
-              description: 'Disks that the data is spread over, not for raid1.',
+              description: 'Disks that the data is spread over, up to 128, not for raid1.',
             },
             stripeSize: {
               anyOf: [{ type: 'integer' }, { type: 'string' }],
-              description: 'A power of two, not for raid1. 64Ki when it is left out.',
+              description: 'A power of two from 4Ki on, not for raid1. 64Ki when it is left out.',
               pattern:
                 '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
               'x-kubernetes-int-or-string': true,
