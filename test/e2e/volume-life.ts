@@ -17,6 +17,8 @@ export type Operation = {
   look(): Promise<Progress>;
   /** Everything that must be true when it is over. */
   isDone(): Promise<void>;
+  /** It leaves nothing behind: where the fault came too late it is begun once more. */
+  readonly isRepeatable?: true;
 };
 
 const podsPath = '/api/v1/namespaces/default/pods';

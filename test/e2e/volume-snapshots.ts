@@ -29,6 +29,7 @@ export function snapshotOf(
 ): Operation {
   return {
     name: 'snapshot',
+    isRepeatable: true,
     begin: async () => {
       const path = `/apis/${snapshotGroup}/v1/namespaces/default/volumesnapshots`;
       await Promise.all(claims.map((claim) => send(stage, 'POST', path, snapshotObject(claim))));
