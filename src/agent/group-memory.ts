@@ -13,6 +13,7 @@ type LeavingGroup = Pick<ObservedVg, 'name' | 'uuid' | 'pvs'>;
 export class GroupMemory {
   readonly #files: NodeFiles;
   #known: ReadonlyMap<string, string> = new Map();
+  #forgotten: ReadonlyMap<string, string> = new Map();
 
   constructor(files: NodeFiles) {
     this.#files = files;
@@ -22,20 +23,38 @@ export class GroupMemory {
     return this.#known;
   }
 
-  /** An administrator may have given a group up. */
+  /** Names that an administrator gave up, and that no group has borne since. */
+  get givenUp(): ReadonlySet<string> {
+    return new Set([...this.#forgotten.keys()].filter((name) => !this.#known.has(name)));
+  }
+
+  /** An administrator may have given a group up: beside us, and while we wrote of another. */
   async read(): Promise<ReadonlyMap<string, string>> {
-    this.#known = await this.#files.readKnown();
+    this.#forgotten = await this.#files.readForgotten();
+    const known = [...(await this.#files.readKnown())];
+    this.#known = new Map(known.filter(([name, uuid]) => this.#forgotten.get(name) !== uuid));
     return this.#known;
   }
 
   /** On disk before anybody hears of the group. Undefined: it is gone for good. */
   async learn(name: string, uuid: string | undefined): Promise<void> {
     const known = new Map(this.#known);
-    if (known.get(name) === uuid) return;
+    if (known.get(name) === uuid && !this.#forgotten.has(name)) return;
     if (uuid === undefined) known.delete(name);
     else known.set(name, uuid);
     await this.#files.writeKnown(known);
     this.#known = known;
+    if (!this.#forgotten.has(name)) return;
+    const forgotten = [...(await this.#files.readForgotten())];
+    this.#forgotten = new Map(forgotten.filter(([each]) => each !== name));
+    await this.#files.writeForgotten(this.#forgotten);
+  }
+
+  /** Groups that are to be seen, by name and identity: none of them was given up rightly. */
+  async keep(here: ReadonlyMap<string, string>): Promise<void> {
+    for (const [name, uuid] of here) {
+      if (this.#forgotten.has(name)) await this.learn(name, uuid);
+    }
   }
 
   /** Groups that were begun, and of which nothing was learned. */

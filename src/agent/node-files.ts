@@ -29,6 +29,9 @@ export type NodeFiles = {
   /** Groups that are being made. */
   readBegun(): Promise<Begun>;
   writeBegun(begun: Begun): Promise<void>;
+  /** Groups that were given up. */
+  readForgotten(): Promise<ReadonlyMap<string, string>>;
+  writeForgotten(forgotten: ReadonlyMap<string, string>): Promise<void>;
 };
 
 type Places = {
@@ -59,6 +62,8 @@ export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFil
     writeLeaving: (leaving) => writeKnownGroups(stateDirectory, leaving, 'leaving.json'),
     readBegun: () => readKnownGroups(stateDirectory, 'begun.json'),
     writeBegun: (begun) => writeKnownGroups(stateDirectory, begun, 'begun.json'),
+    readForgotten: () => readKnownGroups(stateDirectory, 'forgotten.json'),
+    writeForgotten: (forgotten) => writeKnownGroups(stateDirectory, forgotten, 'forgotten.json'),
   };
 }
 

@@ -21,7 +21,7 @@ import {
   withTrouble,
   withWarnings,
 } from '../core/lvm-cluster/node-report.ts';
-import { type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
+import { groupsHere, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { permittedWipes } from '../core/lvm-cluster/permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
 import type { ObservedDevice, ObservedHost, ObservedNode } from '../core/observed.ts';
@@ -156,7 +156,8 @@ export class VolumeGroups {
     const known = new Map([...(await this.#memory.read()), ...(await this.#begun.lost())]);
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const tolerations = note?.tolerations;
-    const seen = { node, report: this.#reports.object, known, present };
+    const { givenUp } = this.#memory;
+    const seen = { node, report: this.#reports.object, known, givenUp, present };
     const wished = () => wishFor({ ...seen, groups: [...groups.values()], tolerations });
     const skew = this.#parts.skew();
     if (skew !== undefined) return this.#standStill(wished(), skew, signal);
@@ -179,7 +180,7 @@ export class VolumeGroups {
     }
     // Also where nothing is asked for yet: who plans the first LVMCluster wants to see the disks.
     const looked = await this.#parts.engine.observeNode(pathsNamed(wish.desired.volumeGroups));
-    await this.#settleBegun(looked, troubles);
+    await this.#settleMemory(wish, looked, troubles);
     const sight = { wish, devices: looked.devices, troubles, unserved, kept, skew };
     const told = this.#told(sight, looked);
     this.#sight = sight;
@@ -224,7 +225,8 @@ export class VolumeGroups {
   async #tellDisks(node: ObservedNode, troubles: Troubles): Promise<void> {
     try {
       const wipes = await this.#memory.wipes();
-      this.#parts.tellDisks({ node, known: this.#memory.known, wipes });
+      const { known, givenUp } = this.#memory;
+      this.#parts.tellDisks({ node, known, givenUp, wipes });
     } catch (error) {
       // Whoever plans goes by what was told before.
       troubles.set('', whyOf(error));
@@ -335,9 +337,11 @@ export class VolumeGroups {
     }
   }
 
-  async #settleBegun(node: ObservedNode, troubles: Troubles): Promise<void> {
+  async #settleMemory(wish: NodeWish, node: ObservedNode, troubles: Troubles): Promise<void> {
     try {
       await this.#begun.settle(node);
+      // Also one that lacks a disk, and of which nothing can be learned.
+      await this.#memory.keep(groupsHere(wish.desired, node));
     } catch (error) {
       // The next round begins with it.
       troubles.set('', whyOf(error));

@@ -143,7 +143,7 @@ export const failures = {
     'FAILED_PRECONDITION',
     'after-change',
     'administrator',
-    'Bring its devices back. `quarry forget GROUP` gives it up: the next apply makes a new one.',
+    'Bring its devices back. `quarry forget GROUP` gives it up: a new one is made then.',
   ),
   VolumeGroupRenamed: row(
     'FAILED_PRECONDITION',

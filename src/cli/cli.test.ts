@@ -38,7 +38,7 @@ const codes: readonly (readonly [string, readonly string[], number, RegExp])[] =
   ['a command that is none', ['plam'], 2, /no command plam/],
   ['a flag that is none', ['plan', '--fil', 'x'], 2, /--fil/],
   ['a node file that is missing', ['plan', '--file', '/nowhere/n.yaml'], 2, /is missing: write it/],
-  ['a group that is not known', ['forget', 'vg'], 2, /no volume group vg is known/],
+  ['a group that is a path', ['forget', '../vg'], 2, /GROUP is "\.\.\/vg": name a group/],
   ['a size of nothing', ['volume', 'create', 'a', '--size', '0'], 2, /--size is "0": .*10Gi/],
   ['a size below 0', ['volume', 'expand', 'a', '--size=-1Gi'], 2, /--size is "-1Gi": .*10Gi/],
   ['a size of half', ['volume', 'create', 'a', '--size', '1,5Gi'], 2, /--size is "1,5Gi": .*10Gi/],
@@ -131,6 +131,41 @@ test('a group that was only begun is given up, too', async (t) => {
   await writeKnownGroups(state, begun, 'begun.json');
   assert.deepEqual(await run('forget', 'va', '--state', state), { code: 0, text: '' });
   assert.deepEqual([...(await readKnownGroups(state, 'begun.json')).keys()], ['vb']);
+});
+
+test('what is given up is noted with what it was, so that nobody brings it back', async (t) => {
+  const state = await directory(t);
+  await writeKnownGroups(
+    state,
+    new Map([
+      ['va', 'uuid-a'],
+      ['vb', 'uuid-b'],
+    ]),
+  );
+  const noted = async () => [...(await readKnownGroups(state, 'forgotten.json'))];
+  assert.deepEqual(await run('forget', 'va', '--state', state), { code: 0, text: '' });
+  assert.deepEqual([...(await readKnownGroups(state))], [['vb', 'uuid-b']]);
+  assert.deepEqual(await noted(), [['va', 'uuid-a']]);
+  assert.deepEqual(await run('forget', 'va', '--state', state), { code: 0, text: '' });
+  assert.deepEqual(await noted(), [['va', 'uuid-a']], 'a second time');
+});
+
+test('nothing is given up where no agent is', async (t) => {
+  const none = join(await directory(t), 'none');
+  const { code, text } = await run('forget', 'va', '--state', none);
+  assert.equal(code, 2);
+  assert.match(text, /no volume group va is known here .*there is no .*none: name .*--state-dir/);
+  assert.deepEqual(await readKnownGroups(none, 'forgotten.json'), new Map());
+});
+
+test('a group of which only the cluster may know is given up with a remark', async (t) => {
+  const state = await directory(t);
+  await writeKnownGroups(state, new Map([['vb', 'uuid-b']]));
+  const { code, text } = await run('forget', 'va', '--state', state);
+  assert.equal(code, 0);
+  assert.match(text, /^quarry: va was not known here \(known: vb\): if the cluster tells of it/);
+  assert.deepEqual([...(await readKnownGroups(state, 'forgotten.json'))], [['va', '']]);
+  assert.deepEqual([...(await readKnownGroups(state))], [['vb', 'uuid-b']]);
 });
 
 test('each flag goes by both its names', async (t) => {

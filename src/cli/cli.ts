@@ -3,14 +3,14 @@ import { parseArgs } from 'node:util';
 import { selectableFieldsMinor } from '../api/crds/logical-volume.ts';
 import { failures, OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
-import { showList } from '../base/show.ts';
 import { observeHost } from '../engine/look.ts';
-import { type KnownGroups, readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
+import { readKnownGroups } from '../host/known-groups.ts';
 import { mountsPath } from '../lvm/looks.ts';
 import { type CommandName, commands, helpOf, isCommand, usage } from './commands.ts';
 import { completion } from './completion.ts';
 import { type Environment, exitCodeOf, exitCodes, makeContext, UsageError } from './context.ts';
 import { crds } from './crds.ts';
+import { forget } from './forget.ts';
 import { readNodeFile } from './node-file.ts';
 import { formatOf } from './output.ts';
 import { placeOf } from './place.ts';
@@ -77,7 +77,8 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
       throw new UsageError('edge is the first word: its flags come after it');
     case 'forget': {
       const directory = values['state-dir'];
-      await forget(directory, rest);
+      const remark = await forget(directory, rest);
+      if (remark !== undefined) environment.warn(`quarry: ${remark}`);
       return exitCodes.done;
     }
     case 'plan':
@@ -208,22 +209,6 @@ function parseFlags(argv: readonly string[]) {
 /** The driver's own spelling, as `quarry standalone` has it, and the short one. */
 function inOneSpelling(word: string): string {
   return word.replace(/^--socket(?==|$)/, '--csi-socket').replace(/^--state(?==|$)/, '--state-dir');
-}
-
-/** The administrator's word that the disks of a group never come back. */
-async function forget(directory: string, names: readonly string[]): Promise<void> {
-  const known = await readKnownGroups(directory);
-  const begun = await readKnownGroups(directory, 'begun.json');
-  const [name, ...more] = names;
-  if (name === undefined || more.length > 0) throw new UsageError('forget takes one group');
-  if (!known.has(name) && !begun.has(name)) {
-    const all = new Set([...known.keys(), ...begun.keys()]);
-    const list = all.size === 0 ? 'none' : showList([...all]);
-    throw new UsageError(`no volume group ${name} is known here (known: ${list})`);
-  }
-  const others = (groups: KnownGroups) => new Map([...groups].filter(([group]) => group !== name));
-  if (known.has(name)) await writeKnownGroups(directory, others(known));
-  if (begun.has(name)) await writeKnownGroups(directory, others(begun), 'begun.json');
 }
 
 function isArgumentError(error: unknown): boolean {

@@ -40,7 +40,8 @@ async function scene(t: TestContext) {
   ];
   const node = { devices, vgs: [], orphanPvs: [] };
   const annotations = {
-    [inventoryAnnotation]: inventoryText({ node, known: new Map(), wipes: new Map() }) ?? '',
+    [inventoryAnnotation]:
+      inventoryText({ node, known: new Map(), givenUp: new Set(), wipes: new Map() }) ?? '',
   };
   server.api.put(collections.nodes, { metadata: { name: 'n1', annotations } });
   const run = async (...words: readonly string[]) => {

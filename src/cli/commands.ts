@@ -103,7 +103,9 @@ names.`,
   forget: {
     calls: [['forget GROUP', 'give up a group whose disks are gone for good']],
     flags: ['state-dir'],
-    more: 'Without it a group that is away is never made anew: its disks may come back.',
+    more: `Without it a group that is away is never made anew: its disks may come back. An agent
+that runs hears of it. A name that is not known here may be one that only the cluster tells of; it
+is given up with a remark.`,
   },
   volume: {
     calls: [

@@ -109,7 +109,8 @@ test('who only asks is told what would happen to which disk, and nobody else is'
   const sizeBytes = times(MiB, 4096);
   const devices = [sampleDevice({ path: '/dev/vg1', sizeBytes })];
   const node = { devices, vgs: [], orphanPvs: [] };
-  const text = inventoryText({ node, known: new Map(), wipes: new Map() }) ?? '';
+  const text =
+    inventoryText({ node, known: new Map(), givenUp: new Set(), wipes: new Map() }) ?? '';
   const annotations = { [inventoryAnnotation]: text };
   const nodes = [{ metadata: { ...named('n1'), annotations } }, { metadata: named('n2') }];
   const question = { operation: 'CREATE', object: clusterOf('mine', 'vg1') };

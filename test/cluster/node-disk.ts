@@ -17,6 +17,7 @@ export class NodeDisk {
   wipes: Wipes = new Map();
   #leaving: Groups = new Map();
   #begun: Groups = new Map();
+  #forgotten: Groups = new Map();
   /** How often a file cannot be read or written. */
   failures = 0;
   /** Told when the agent writes lvmd.yaml. */
@@ -86,6 +87,10 @@ export class NodeDisk {
       readBegun: () => this.#do(life, () => this.#begun),
       writeBegun: keep((groups) => {
         this.#begun = groups;
+      }),
+      readForgotten: () => this.#do(life, () => this.#forgotten),
+      writeForgotten: keep((groups) => {
+        this.#forgotten = groups;
       }),
     };
   }

@@ -41,6 +41,7 @@ export class GroupScene {
   known: ReadonlyMap<string, string> = new Map();
   leaving: ReadonlyMap<string, string> = new Map();
   begun: ReadonlyMap<string, string> = new Map();
+  forgotten: ReadonlyMap<string, string> = new Map();
   /** What was last told of the disks. */
   inventory: Inventory | undefined;
   wipes: Wipes = new Map();
@@ -107,6 +108,10 @@ export class GroupScene {
           if (this.refusesBegun) throw new OperationError('FileFailed', 'begun.json: disk full');
           if (!signal.aborted) this.begun = begun;
         },
+        readForgotten: async () => this.forgotten,
+        writeForgotten: async (forgotten) => {
+          if (!signal.aborted) this.forgotten = forgotten;
+        },
       },
     });
     const runs = [
@@ -135,6 +140,15 @@ export class GroupScene {
     this.transport.cut();
     this.transport = new MemoryTransport(this.api);
     this.stage.restart();
+  }
+
+  /** As `quarry forget` does it, beside an agent that runs. */
+  forget(name: string): void {
+    const without = (groups: ReadonlyMap<string, string>) =>
+      new Map([...groups].filter(([each]) => each !== name));
+    this.forgotten = new Map([...this.forgotten, [name, this.known.get(name) ?? '']]);
+    this.known = without(this.known);
+    this.begun = without(this.begun);
   }
 
   put(collection: string, object: object): Stored {

@@ -29,7 +29,7 @@ export function decodeNodeFile(value: unknown): DecodedNode {
   return { kind: 'node', spec: { volumeGroups, deviceClasses } };
 }
 
-const vgName = /^(?!\.{1,2}$)[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/;
+export const vgName = /^(?!\.{1,2}$)[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/;
 const className = /^([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
 const devicePath = /^\/dev\/./;
 

@@ -17,6 +17,7 @@ import type { ObservedNode } from '../observed.ts';
 import { inventoryText, readInventory, whatPlansNeed } from './inventory.ts';
 
 const known = new Map([['vg1', 'uuid-vg1']]);
+const givenUp = new Set(['vg2']);
 const wipes = new Map([['wwn 0x5', { found: ['ext4'], isDone: true }]]);
 
 function nodeOf(changes: Partial<ObservedNode>): ObservedNode {
@@ -24,14 +25,14 @@ function nodeOf(changes: Partial<ObservedNode>): ObservedNode {
 }
 
 function told(node: ObservedNode): string {
-  return inventoryText({ node, known, wipes }) ?? '';
+  return inventoryText({ node, known, givenUp, wipes }) ?? '';
 }
 
 test('what was told is read again', () => {
   fc.assert(
     fc.property(generatedNode, (node) => {
       const read = readInventory(told(node));
-      assert.deepEqual(read, { node: whatPlansNeed(node), known, wipes });
+      assert.deepEqual(read, { node: whatPlansNeed(node), known, givenUp, wipes });
     }),
   );
 });
@@ -106,5 +107,5 @@ test('a node with more than an annotation can hold tells nothing', () => {
   const devices = Array.from({ length: 2_000 }, (_, index) =>
     sampleDevice({ path: `/dev/sd${index}`, serial: 'x'.repeat(60) }),
   );
-  assert.equal(inventoryText({ node: nodeOf({ devices }), known, wipes }), undefined);
+  assert.equal(inventoryText({ node: nodeOf({ devices }), known, givenUp, wipes }), undefined);
 });

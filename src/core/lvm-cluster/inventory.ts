@@ -18,6 +18,8 @@ export type Inventory = {
   readonly node: ObservedNode;
   /** Identities of groups that were made here once, by name. */
   readonly known: ReadonlyMap<string, string>;
+  /** Names of groups that were given up. */
+  readonly givenUp: ReadonlySet<string>;
   /** Disks that were wiped. */
   readonly wipes: Wipes;
 };
@@ -28,11 +30,12 @@ export const inventoryAnnotation = 'quarry.io/devices';
 const version = 1;
 
 /** The same text for the same disks. Undefined where it would be too long for an annotation. */
-export function inventoryText({ node, known, wipes }: Inventory): string | undefined {
+export function inventoryText({ node, known, givenUp, wipes }: Inventory): string | undefined {
   const { devices, vgs, orphanPvs } = whatPlansNeed(node);
   const stored: Stored = {
     version,
     known: inOrder(known),
+    ...(givenUp.size === 0 ? {} : { givenUp: [...givenUp].toSorted() }),
     ...(wipes.size === 0 ? {} : { wipes: inOrder(wipes) }),
     devices: devices.map((device) => unusual(device, blankDevice)),
     vgs: vgs.map((vg) => ({
@@ -66,7 +69,8 @@ export function readInventory(text: string | undefined): Inventory | undefined {
       orphanPvs: stored.orphanPvs.map((pv) => ({ ...blankPv, ...pv })),
     };
     const wipes = new Map(Object.entries(stored.wipes ?? {}));
-    return { node, known: new Map(Object.entries(stored.known)), wipes };
+    const givenUp = new Set(stored.givenUp);
+    return { node, known: new Map(Object.entries(stored.known)), givenUp, wipes };
   } catch {
     // Somebody else wrote it.
     return undefined;
@@ -165,6 +169,7 @@ function shortestFirst(one: string, other: string): number {
 type Stored = {
   readonly version: number;
   readonly known: Readonly<Record<string, string>>;
+  readonly givenUp?: readonly string[];
   readonly wipes?: Readonly<Record<string, Wipe>>;
   readonly devices: readonly Partial<ObservedDevice>[];
   readonly vgs: readonly (Partial<Omit<ObservedVg, 'pvs' | 'lvs'>> & {

@@ -41,7 +41,7 @@ function nodeWith(
   wipes: Wipes = new Map(),
 ) {
   const node = { devices: [], vgs: [], orphanPvs: [], ...observed };
-  const text = inventoryText({ node, known: new Map(known), wipes }) ?? '';
+  const text = inventoryText({ node, known: new Map(known), givenUp: new Set(), wipes }) ?? '';
   return { metadata: metadata('n1', { annotations: { [inventoryAnnotation]: text } }) };
 }
 

@@ -58,7 +58,7 @@ function hasMark({ metadata: { name } }: Node, { metadata }: LvmVolumeGroup): bo
   return (metadata.finalizers ?? []).includes(groupFinalizer(name));
 }
 
-type Asked = Omit<Parameters<typeof wishFor>[0], 'known' | 'present'>;
+type Asked = Omit<Parameters<typeof wishFor>[0], 'known' | 'givenUp' | 'present'>;
 
 function planOf(asked: Asked): NodePlan {
   const { name: node, annotations = {} } = asked.node.metadata;
@@ -66,8 +66,9 @@ function planOf(asked: Asked): NodePlan {
   if (inventory === undefined || isOlder(inventory, asked)) {
     return { node, isTold: false, devices: [], steps: [], blocks: [] };
   }
-  const { known, wipes, node: observed } = inventory;
-  const seen = { ...asked, known, present: new Set(observed.vgs.map((vg) => vg.name)) };
+  const { known, givenUp, wipes, node: observed } = inventory;
+  const present = new Set(observed.vgs.map((vg) => vg.name));
+  const seen = { ...asked, known, givenUp, present };
   const wish = wishFor({ ...seen, groups: withNotes(seen, observed) });
   const { desired } = permittedWipes(wish.desired, observed, wipes);
   const leaving = wish.leaving.map((group) => leavingNode(group, seen));

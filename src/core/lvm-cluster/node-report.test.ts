@@ -31,6 +31,7 @@ function report(
   const { served, desired } = wishFor({
     node: { metadata: { ...metadata, name: 'n1' } },
     ...{ groups: [group], tolerations: [], known: new Map(), present: new Set<string>() },
+    givenUp: new Set<string>(),
     report: { metadata: { ...metadata, name: 'n1' }, spec: { nodeStatus: before } },
   });
   return reportFor(served, desired, node, before)[0];

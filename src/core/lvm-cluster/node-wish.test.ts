@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodeOf, sampleVg } from '../../../test/samples/observed.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../api/objects/metadata.ts';
 import type { Node } from '../../api/objects/storage.ts';
-import { leavingNode, type NodeView, wishFor } from './node-wish.ts';
+import type { ObservedVg } from '../observed.ts';
+import { groupsHere, leavingNode, type NodeView, wishFor } from './node-wish.ts';
 
 function metadata(name: string, changes: Partial<Metadata> = {}): Metadata {
   return { name, uid: name, resourceVersion: '1', ...changes };
@@ -22,7 +24,8 @@ function group(
 const n1: Node = { metadata: metadata('n1', { labels: { disk: 'ssd' } }) };
 
 const report = { metadata: metadata('n1') };
-const view = { node: n1, report, tolerations: [], known: new Map(), present: new Set<string>() };
+const nothing = { known: new Map(), givenUp: new Set<string>(), present: new Set<string>() };
+const view = { node: n1, report, tolerations: [], ...nothing };
 
 function wish(groups: readonly LvmVolumeGroup[], changes: Partial<NodeView> = {}) {
   return wishFor({ ...view, groups, ...changes });
@@ -103,6 +106,7 @@ test('nothing is wiped for a group that was ever here', () => {
     wish([group('a', { deviceSelector })], changes).desired.volumeGroups[0]?.selector.forceWipe;
   assert.equal(mayWipe({}), true);
   assert.equal(mayWipe({ known: new Map([['a', 'uuid-a']]) }), false);
+  assert.equal(mayWipe({ givenUp: new Set(['a']) }), false);
   assert.equal(mayWipe({ present: new Set(['a']) }), false);
 });
 
@@ -127,6 +131,21 @@ test('a group that somebody told of, and that is away, is not made a second time
   assert.equal(identity({ present: new Set(['a']) }), undefined, 'it is here');
   assert.equal(identity({ known: new Map([['a', 'uuid-a']]) }), 'uuid-a');
   assert.equal(identity({ report }), undefined, 'nobody told of it');
+  assert.equal(identity({ givenUp: new Set(['a']) }), undefined, 'it never comes back');
+  assert.equal(identity({ givenUp: new Set(['b']) }), 'the one with /dev/sdx');
+});
+
+test('a group is here by its name and our tag, whole or not, where no other has the name', () => {
+  const { desired } = wish(['a', 'b', 'c', 'd'].map((name) => group(name)));
+  const vg = (name: string, changes: Partial<ObservedVg> = {}) =>
+    sampleVg({ name, uuid: `uuid-${name}`, tags: ['lvms'], ...changes });
+  const vgs = [
+    vg('a', { isPartial: true }),
+    vg('b', { tags: [] }),
+    ...[vg('c'), vg('c', { uuid: 'another' })],
+    vg('e'),
+  ];
+  assert.deepEqual(groupsHere(desired, nodeOf([], { vgs })), new Map([['a', 'uuid-a']]));
 });
 
 test('new disks are taken where the class says so', () => {

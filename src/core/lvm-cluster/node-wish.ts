@@ -9,6 +9,7 @@ import type { Toleration } from '../../api/objects/node-selector.ts';
 import type { Node } from '../../api/objects/storage.ts';
 import { showList } from '../../base/show.ts';
 import { type DesiredNode, desiredNode } from '../node.ts';
+import type { ObservedNode } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { groupFinalizer, wipedAnnotation } from './marks.ts';
 import { releaseNote } from './release.ts';
@@ -26,6 +27,8 @@ export type NodeView = {
   readonly tolerations: readonly Toleration[] | undefined;
   /** Identities of groups that were seen before, by name. */
   readonly known: ReadonlyMap<string, string>;
+  /** Names of groups that never come back, by an administrator's word. */
+  readonly givenUp: ReadonlySet<string>;
   /** Names of the volume groups that are on the node now. */
   readonly present: ReadonlySet<string>;
 };
@@ -70,7 +73,7 @@ export function wishFor(view: NodeView): NodeWish {
   };
 }
 
-type Seen = Pick<NodeView, 'node' | 'report' | 'known' | 'present'>;
+type Seen = Pick<NodeView, 'node' | 'report' | 'known' | 'givenUp' | 'present'>;
 
 function desiredFor(groups: readonly LvmVolumeGroup[], seen: Seen): DesiredNode {
   const known = new Map(seen.known);
@@ -95,18 +98,34 @@ function desiredFor(groups: readonly LvmVolumeGroup[], seen: Seen): DesiredNode 
 }
 
 /** Nothing of it was ever here: only then may its disks be wiped. */
-function isFresh({ metadata }: LvmVolumeGroup, { node, known, present }: Seen): boolean {
+function isFresh({ metadata }: LvmVolumeGroup, { node, ...seen }: Seen): boolean {
   const isWiped = metadata.annotations?.[wipedAnnotation(node.metadata.name)] !== undefined;
-  return !isWiped && !known.has(metadata.name) && !present.has(metadata.name);
+  const ever = [seen.known, seen.givenUp, seen.present];
+  return !isWiped && ever.every((names) => !names.has(metadata.name));
 }
 
 /**
  * Somebody before us told of devices in this group, and it is not here: its disks are away. It is
- * never made a second time, or there would be two of the name when they come back.
+ * never made a second time, or there would be two of the name when they come back. Unless it was
+ * given up: what was told of it is told again for as long as it has an identity.
  */
-function lostIdentity(name: string, { report, present }: Seen): string | undefined {
+function lostIdentity(name: string, { report, givenUp, present }: Seen): string | undefined {
+  if (givenUp.has(name)) return undefined;
   const told = report?.spec?.nodeStatus?.find((one) => one.name === name)?.devices ?? [];
   return told.length > 0 && !present.has(name) ? `the one with ${showList(told)}` : undefined;
+}
+
+/** Our groups that are to be seen, whole or not, by name and identity. */
+export function groupsHere(
+  { volumeGroups }: DesiredNode,
+  { vgs }: ObservedNode,
+): ReadonlyMap<string, string> {
+  const here = volumeGroups.flatMap(({ name, ownerTag }) => {
+    const [vg, ...more] = vgs.filter((each) => each.name === name);
+    const isOurs = vg?.tags.includes(ownerTag) === true && more.length === 0;
+    return isOurs ? [[name, vg.uuid] as const] : [];
+  });
+  return new Map(here);
 }
 
 /** Which disks that are is decided with a look at them: until then none. */
