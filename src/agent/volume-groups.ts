@@ -6,7 +6,6 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { type Blocked, OperationError } from '../base/failures.ts';
-import { limits } from '../base/limits.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { endedWipes } from '../core/device/wipes.ts';
 import { clusterNoteOf } from '../core/lvm-cluster/cluster-note.ts';
@@ -24,6 +23,7 @@ import {
 import { groupsHere, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { permittedWipes } from '../core/lvm-cluster/permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
+import { isTooLong, withServing } from '../core/lvm-cluster/serving.ts';
 import type { ObservedDevice, ObservedHost, ObservedNode } from '../core/observed.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
@@ -453,32 +453,6 @@ export class VolumeGroups {
 
 function withoutRoom({ size: _size, free: _free, ...rest }: LvmVolumeGroupStatus) {
   return rest;
-}
-
-/** A group is Ready when volumes can be made in it, and not before. */
-function withServing(
-  told: readonly LvmVolumeGroupStatus[],
-  { classes }: LvmdSight,
-  unserved: Unserved,
-): readonly LvmVolumeGroupStatus[] {
-  const open = classes.filter(({ refusal }) => refusal === undefined).map(({ name }) => name);
-  return told.map((one) => {
-    const { name = '' } = one;
-    const own = unserved.get(name);
-    if (one.status !== 'Ready' || (own === undefined && open.includes(name))) return one;
-    const why = own ?? unserved.get('');
-    const reason = isTooLong(name)
-      ? `${name} is not served: its name is longer than ${nameMax} characters`
-      : (why ?? `lvmd.yaml does not give the device class ${name}, or is refused`);
-    return { ...one, status: 'Degraded', reason };
-  });
-}
-
-const nameMax = limits.deviceClassNameLengthMax;
-
-/** LVMS let them pass, and they would make the whole file wrong. */
-function isTooLong(name: string): boolean {
-  return name.length > nameMax;
 }
 
 function whyOf(error: unknown): string {

@@ -104,6 +104,20 @@ test('a class that is no longer wanted goes, and one that an administrator added
   assert.equal(textFor(undefined, [], []), undefined);
 });
 
+const clash = `device-classes:
+- {name: vg1, volume-group: data, default: true, spare-gb: 3}
+- {name: fast, volume-group: vg1}
+`;
+
+test('a class in a group of another name is not ours, and stays as it is', () => {
+  assert.equal(textFor(clash, [thin], []), clash, 'where we serve one of its name');
+  assert.equal(textFor(clash, [], ['vg1']), clash, 'when ours goes');
+  const more = textFor(clash, [thin, { ...thick, spec: { default: true } }], []) ?? '';
+  assert.match(more, /name: vg1\n +volume-group: data\n +default: true\n +spare-gb: 3\n/);
+  assert.match(more, /name: vg2\n +volume-group: vg2\n +default: false\n/, 'of two defaults');
+  assert.equal(decodeLvmdFile({ file: 'lvmd.yaml', text: more }).kind, 'lvmd');
+});
+
 test('the other spelling of the list is kept', () => {
   const text = textFor('deviceClasses: [{name: a, volume-group: a}]', [thick], []) ?? '';
   assert.match(text, /^deviceClasses:\n {2}- name: a\n/);

@@ -22,7 +22,8 @@ type Entry = Readonly<Record<string, unknown>>;
  * lvmd.yaml for these groups. What an administrator wrote into it stays: of a class that is there
  * only what the LVMCluster may change is changed, and a file that needs no change keeps every byte.
  * `owned` are the classes that came from an LVMCluster: of those, the ones that are not served any
- * more are taken out.
+ * more are taken out. A class in a group of another name is the administrator's, whatever it is
+ * called: it stays as it is, and keeps its name.
  */
 export function lvmdTextFor(
   text: string | undefined,
@@ -45,16 +46,20 @@ function merged(
   const { file, key, before } = contentOf(text);
   const names = new Set(groups.map(({ name }) => name));
   const kept = before.filter(
-    ({ name }) => names.has(String(name)) || !owned.includes(String(name)),
+    (entry) =>
+      names.has(String(entry['name'])) ||
+      !owned.includes(String(entry['name'])) ||
+      isOfAnotherGroup(entry),
   );
   // Of two defaults the administrator's counts.
   const isTaken = kept.some(
-    (entry) => entry['default'] === true && !names.has(String(entry['name'])),
+    (entry) =>
+      entry['default'] === true && (!names.has(String(entry['name'])) || isOfAnotherGroup(entry)),
   );
   const wanted = groups.map((group) => (isTaken ? notDefault(group) : group));
   const changed = kept.map((entry) => {
     const group = wanted.find(({ name }) => name === entry['name']);
-    return group === undefined ? entry : updated(entry, group);
+    return group === undefined || isOfAnotherGroup(entry) ? entry : updated(entry, group);
   });
   const there = new Set(kept.map(({ name }) => name));
   const added = wanted.filter(({ name }) => !there.has(name)).map(entryFor);
@@ -63,6 +68,12 @@ function merged(
   const isSame = text === undefined ? after.length === 0 : isSameJson(before, after);
   if (isSame) return { text, classes };
   return { text: dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true }), classes };
+}
+
+/** Classes of an LVMCluster have the name of their group. */
+function isOfAnotherGroup(entry: Entry): boolean {
+  const { name, 'volume-group': group } = entry;
+  return group !== undefined && group !== null && group !== name;
 }
 
 function notDefault({ name, spec }: ServedGroup): ServedGroup {
