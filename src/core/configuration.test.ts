@@ -192,6 +192,22 @@ test('a group that is gone stops only its class while others are used, and comes
   assert.deepEqual([again.problems.length, (again as Configuration).refused], [0, []]);
 });
 
+test('a file that was in force stays so while a group is away, though nothing is used', () => {
+  const text = classes('a vg1', 'c vg3');
+  const here = hostOf(group('vg1'));
+  assert.deepEqual(told(decide(text, here, { last: text })), {
+    ...{ source: 'file', classes: ['a vg1', 'c vg3'], refused: ['c'] },
+    problems: [
+      noVg3.replace(', or name one that is here: vg1 and vg2', ', or name one that is here: vg1'),
+    ],
+  });
+  // What was never in force is told, and nothing is begun.
+  for (const last of [undefined, classes('a vg1')]) {
+    const given = last === undefined ? {} : { last };
+    assert.equal(decide(text, here, given).kind, 'refuse');
+  }
+});
+
 test('without a last good one, volumes of ours keep the sound classes in force', () => {
   const text = `device-classes:
 - {name: a, volume-group: vg1}

@@ -53,15 +53,18 @@ export type ConfigurationView = {
 
 /**
  * Where nothing depends on us yet a bad file is told in full and nothing is begun. Where volumes
- * are in use the last good configuration stays in force, and of it only what cannot work on this
- * host is refused. A file is taken as a whole: half of an edit is something nobody wrote.
+ * are in use, or the file was in force before, the last good configuration stays in force, and of
+ * it only what cannot work on this host is refused. A file is taken as a whole: half of an edit is
+ * something nobody wrote.
  */
 export function decideConfiguration(view: ConfigurationView): ConfigurationDecision {
   const { decoded, last } = view;
   const problems = problemsOf(view);
   if (decoded.kind === 'lvmd' && problems.length === 0) return inForce(view, decoded.spec);
   const isOld = last !== undefined && isSame(decoded, last.spec);
-  if (last !== undefined && (view.isServing || isInUse(view, last))) {
+  // A file that was in force is none the worse for a disk that is away.
+  const isBound = isOld || view.isServing || (last !== undefined && isInUse(view, last));
+  if (last !== undefined && isBound) {
     return { ...inForce(view, last.spec), source: isOld ? 'file' : 'last-good', problems };
   }
   const usable = decoded.kind === 'lvmd' ? decoded : decoded.sound;

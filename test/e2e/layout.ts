@@ -58,6 +58,8 @@ export function prepareScript(pathOf: ReadonlyMap<string, string>): string {
       ([name, group]) => `lvm vgcreate --yes ${name} ${paths(group.disks)}`,
     ),
     `lvm lvcreate --yes --type thin-pool --size 2g --name ${thinPool.name} ${thinPool.group}`,
+    // LVM flushes no disk, and power is cut here.
+    `sync ${paths(disks.map(({ name }) => name))}`,
     'mkdir -p /etc/topolvm && cat > /etc/topolvm/lvmd.yaml && sync',
   ].join('\n');
 }

@@ -127,8 +127,8 @@ export const lvmsMutants: readonly ClusterMutant[] = [
   one(
     'disks may be wiped again and again',
     wish,
-    'return !isWiped && !known.has(metadata.name) && !present.has(metadata.name);',
-    'return true || isWiped || known.size + present.size > 0;',
+    'return !isWiped && ever.every((names) => !names.has(metadata.name));',
+    'return true || isWiped || ever.length > 0;',
   ),
   one(
     'a group is let go while it is there',
@@ -159,7 +159,7 @@ export const lvmsMutants: readonly ClusterMutant[] = [
   one(
     'words of an administrator are written over',
     'src/api/lvm-cluster/lvmd-text.ts',
-    'return group === undefined ? entry : updated(entry, group);',
+    'return group === undefined || isOfAnotherGroup(entry) ? entry : updated(entry, group);',
     'return group === undefined ? entry : entryFor(group);',
   ),
   // Which devices are taken.

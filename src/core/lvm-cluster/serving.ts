@@ -3,8 +3,8 @@ import { limits } from '../../base/limits.ts';
 import type { LvmdSight } from './external-report.ts';
 
 /**
- * A group is Ready when volumes can be made in it, and not before. `unserved` has why lvmd.yaml does
- * not say of a class what it should, by its name; '' has what keeps the whole file as it is.
+ * A group is Ready when volumes can be made in it, and not before. `unserved` has why lvmd.yaml
+ * does not say of a class what it should, by its name; '' has what keeps the whole file as it is.
  */
 export function withServing(
   told: readonly LvmVolumeGroupStatus[],
