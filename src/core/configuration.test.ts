@@ -353,3 +353,19 @@ for (const text of [classes('a vg1/p', 'b vg2'), withPolicy('discard')]) {
     assert.deepEqual(zeroing.advice, []);
   });
 }
+
+for (const { what, host, isOpen } of [
+  { what: 'ours', host: hostOf(sampleVg({ name: 'vg1', uuid: 'U1' })), isOpen: true },
+  { what: 'another one', host: hostOf(sampleVg({ name: 'vg1', uuid: 'U2' })), isOpen: false },
+  {
+    what: 'another one, and ours was renamed',
+    host: hostOf(sampleVg({ name: 'vg1', uuid: 'U2' }), sampleVg({ name: 'vg9', uuid: 'U1' })),
+    isOpen: false,
+  },
+]) {
+  test(`a class is ${isOpen ? 'open' : 'refused'} where the group of its name is ${what}`, () => {
+    const decision = decide(classes('a vg1'), host, { made: new Map([['vg1', 'U1']]) });
+    assert.ok(decision.kind === 'serve');
+    assert.equal(decision.classes[0]?.refusal === undefined, isOpen);
+  });
+}

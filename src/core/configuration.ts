@@ -107,10 +107,10 @@ function withOwnGroup(deviceClass: DeviceClass, view: ConfigurationView): Device
 }
 
 export function strangers({ host, made }: Pick<ConfigurationView, 'host' | 'made'>) {
-  const isHere = (own: string) => host.vgs.some(({ uuid }) => uuid === own);
   return host.vgs.filter(({ name }) => {
     const own = made?.get(name);
-    return own !== undefined && !isHere(own);
+    // Ours may be here under the name that somebody gave it.
+    return own !== undefined && !host.vgs.some((vg) => vg.name === name && vg.uuid === own);
   });
 }
 
