@@ -118,6 +118,26 @@ test('a class in a group of another name is not ours, and stays as it is', () =>
   assert.equal(decodeLvmdFile({ file: 'lvmd.yaml', text: more }).kind, 'lvmd');
 });
 
+for (const entry of [
+  'Name: vg1, volume-group: data, default: true',
+  'name: vg1, Volume-Group: data, default: true',
+  'name: vg1, volume-group: data, Default: true',
+]) {
+  test(`keys are known in any case, as TopoLVM knows them: ${entry}`, () => {
+    const file = `Device-Classes: [{${entry}}]\n`;
+    assert.equal(textFor(file, [thin], []), file, 'where we serve one of its name');
+    assert.equal(textFor(file, [], ['vg1']), file, 'when ours goes');
+    const text = textFor(file, [{ ...thick, spec: { default: true } }], []) ?? '';
+    assert.match(text, /name: vg2\n +volume-group: vg2\n +default: false\n/, 'of two defaults');
+  });
+}
+
+test('what is changed keeps the spelling of its key', () => {
+  const file = 'device-classes: [{name: vg1, Default: false, Thin-Pool: {OverProvision-Ratio: 1}}]';
+  const text = textFor(file, [thin], ['vg1']) ?? '';
+  assert.match(text, /Default: true\n +Thin-Pool:\n +OverProvision-Ratio: 10\n$/);
+});
+
 test('the other spelling of the list is kept', () => {
   const text = textFor('deviceClasses: [{name: a, volume-group: a}]', [thick], []) ?? '';
   assert.match(text, /^deviceClasses:\n {2}- name: a\n/);

@@ -47,24 +47,22 @@ function merged(
   const names = new Set(groups.map(({ name }) => name));
   const kept = before.filter(
     (entry) =>
-      names.has(String(entry['name'])) ||
-      !owned.includes(String(entry['name'])) ||
-      isOfAnotherGroup(entry),
+      names.has(nameOf(entry)) || !owned.includes(nameOf(entry)) || isOfAnotherGroup(entry),
   );
   // Of two defaults the administrator's counts.
   const isTaken = kept.some(
     (entry) =>
-      entry['default'] === true && (!names.has(String(entry['name'])) || isOfAnotherGroup(entry)),
+      valueIn(entry, 'default') === true && (!names.has(nameOf(entry)) || isOfAnotherGroup(entry)),
   );
   const wanted = groups.map((group) => (isTaken ? notDefault(group) : group));
   const changed = kept.map((entry) => {
-    const group = wanted.find(({ name }) => name === entry['name']);
+    const group = wanted.find(({ name }) => name === nameOf(entry));
     return group === undefined || isOfAnotherGroup(entry) ? entry : updated(entry, group);
   });
-  const there = new Set(kept.map(({ name }) => name));
+  const there = new Set(kept.map(nameOf));
   const added = wanted.filter(({ name }) => !there.has(name)).map(entryFor);
   const after = [...changed, ...added];
-  const classes = after.map(({ name }) => String(name));
+  const classes = after.map(nameOf);
   const isSame = text === undefined ? after.length === 0 : isSameJson(before, after);
   if (isSame) return { text, classes };
   return { text: dump({ ...file, [key]: after }, { lineWidth: 120, noRefs: true }), classes };
@@ -72,8 +70,21 @@ function merged(
 
 /** Classes of an LVMCluster have the name of their group. */
 function isOfAnotherGroup(entry: Entry): boolean {
-  const { name, 'volume-group': group } = entry;
-  return group !== undefined && group !== null && group !== name;
+  const group = valueIn(entry, 'volume-group');
+  return group !== undefined && group !== null && group !== valueIn(entry, 'name');
+}
+
+function nameOf(entry: Entry): string {
+  return String(valueIn(entry, 'name'));
+}
+
+function valueIn(entry: Entry, key: string): unknown {
+  return entry[keyIn(entry, key)];
+}
+
+/** TopoLVM takes keys in any case, and so does whoever reads this file. */
+function keyIn(entry: Entry, key: string): string {
+  return Object.keys(entry).find((one) => one.toLowerCase() === key) ?? key;
 }
 
 function notDefault({ name, spec }: ServedGroup): ServedGroup {
@@ -82,8 +93,9 @@ function notDefault({ name, spec }: ServedGroup): ServedGroup {
 
 function contentOf(text: string | undefined) {
   const file = text === undefined ? {} : entryOf(load(text) ?? {});
-  const isAlias = 'deviceClasses' in file && !('device-classes' in file);
-  const key = isAlias ? 'deviceClasses' : 'device-classes';
+  const usual = keyIn(file, 'device-classes');
+  const alias = keyIn(file, 'deviceclasses');
+  const key = alias in file && !(usual in file) ? alias : usual;
   const list = file[key] ?? [];
   if (!Array.isArray(list)) throw new Error(`${key} is no list`);
   return { file, key, before: list.map(entryOf) };
@@ -96,14 +108,13 @@ function entryOf(value: unknown): Entry {
 
 function updated(entry: Entry, { spec }: ServedGroup): Entry {
   const { thinPoolConfig: pool } = spec;
-  const thin = entry['thin-pool'];
-  return {
-    ...entry,
-    default: spec.default === true,
-    ...(pool === undefined || thin === undefined || thin === null
-      ? {}
-      : { 'thin-pool': { ...entryOf(thin), 'overprovision-ratio': pool.overprovisionRatio } }),
-  };
+  const changed = { ...entry, [keyIn(entry, 'default')]: spec.default === true };
+  const key = keyIn(entry, 'thin-pool');
+  const thin = entry[key];
+  if (pool === undefined || thin === undefined || thin === null) return changed;
+  const before = entryOf(thin);
+  const ratio = { [keyIn(before, 'overprovision-ratio')]: pool.overprovisionRatio };
+  return { ...changed, [key]: { ...before, ...ratio } };
 }
 
 function entryFor({ name, spec }: ServedGroup): Entry {
