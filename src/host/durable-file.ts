@@ -1,12 +1,22 @@
-import { mkdir, open, rename } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Written beside and moved into place: a power cut leaves the old file or the new one. */
+/**
+ * Written beside and moved into place: a power cut leaves the old file or the new one. An
+ * administrator's command may write at the same moment: each has a file of its own.
+ */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true });
-  await writeThrough(`${path}.new`, text, mode);
-  await rename(`${path}.new`, path);
+  const beside = `${path}.${randomUUID()}.new`;
+  try {
+    await writeThrough(beside, text, mode);
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
   await syncDirectory(directory);
 }
 
