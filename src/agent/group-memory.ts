@@ -1,6 +1,7 @@
 import { isSameJson } from '../api/same.ts';
 import type { Wipes } from '../core/device/wipes.ts';
 import type { ObservedVg } from '../core/observed.ts';
+import { knownGroups } from '../core/own-group.ts';
 import type { Begun } from '../core/volume-group/begun.ts';
 import type { NodeFiles } from './node-files.ts';
 
@@ -25,14 +26,13 @@ export class GroupMemory {
 
   /** Names that an administrator gave up, and that no group has borne since. */
   get givenUp(): ReadonlySet<string> {
-    return new Set([...this.#forgotten.keys()].filter((name) => !this.#known.has(name)));
+    return knownGroups(this.#known, this.#forgotten).givenUp;
   }
 
   /** An administrator may have given a group up: beside us, and while we wrote of another. */
   async read(): Promise<ReadonlyMap<string, string>> {
     this.#forgotten = await this.#files.readForgotten();
-    const known = [...(await this.#files.readKnown())];
-    this.#known = new Map(known.filter(([name, uuid]) => this.#forgotten.get(name) !== uuid));
+    this.#known = knownGroups(await this.#files.readKnown(), this.#forgotten).made;
     return this.#known;
   }
 

@@ -18,6 +18,7 @@ import {
 import type { ClusterNames } from '../core/cluster/names.ts';
 import type { DeviceClass } from '../core/device-class.ts';
 import type { ObservedHost } from '../core/observed.ts';
+import { awayGroups } from '../core/own-group.ts';
 import type { SnapshotGroup } from '../core/snapshot-group/catalog.ts';
 import { isBlocked } from '../core/usable-vg.ts';
 import type { Groups } from '../csi/groups.ts';
@@ -307,8 +308,8 @@ export class LogicalVolumes {
   async #fail(object: LogicalVolume, failure: Failure): Promise<Again> {
     const { engine, classes } = this.#parts;
     const { host } = await engine.observe();
-    const groups = [...new Set(classes().map(({ vg }) => vg))];
-    const verdict = verdictOnCreation(failure, object.metadata.uid, host, groups);
+    const away = awayGroups(classes(), host);
+    const verdict = verdictOnCreation(failure, object.metadata.uid, host, away);
     if (verdict.kind === 'again') throw asError(failure);
     return this.#tell(object, refusal(verdict));
   }

@@ -8,9 +8,9 @@ import {
   type Configuration,
   type ConfigurationView,
   decideConfiguration,
+  isInDoubt,
   type LastGood,
   type RefusedClass,
-  strangers,
 } from '../core/configuration.ts';
 import type { DeviceClass } from '../core/device-class.ts';
 import type { LvmdSight } from '../core/lvm-cluster/external-report.ts';
@@ -65,6 +65,8 @@ type Looked = {
   readonly mounts: readonly ObservedMount[];
   /** Groups that were made here as an LVMCluster asks. */
   readonly made?: ReadonlyMap<string, string>;
+  /** Groups that an administrator gave up, and that were not made anew since. */
+  readonly givenUp?: ReadonlySet<string>;
 };
 
 type Where = {
@@ -121,7 +123,7 @@ export class LvmdConfiguration {
   #reading: Reading;
   #stored: StoredConfiguration | undefined;
   #current: Configuration | undefined;
-  #made: ReadonlyMap<string, string> = new Map();
+  #known: Pick<Looked, 'made' | 'givenUp'> = {};
   #told = '';
   #state: Pick<ConfigurationState, 'state' | 'sinceMs'>;
   #turn: Promise<void> = Promise.resolve();
@@ -241,11 +243,10 @@ export class LvmdConfiguration {
 
   /** Groups and pools come and go, and the last volume of a retired class may be gone. */
   reconsider(host: ObservedHost): Promise<void> {
-    const made = this.#made;
-    const seen = decideConfiguration({ ...this.#view(), host, mounts: [], made });
+    const known = this.#known;
+    const seen = decideConfiguration({ ...this.#view(), ...known, host, mounts: [] });
     const isSettled = this.#current !== undefined;
-    // Somebody may have given up the group whose name another one has.
-    const isSame = sameAs(seen, this.#current) && strangers({ host, made }).length === 0;
+    const isSame = sameAs(seen, this.#current) && !isInDoubt(known, host);
     if (!isSettled || isSame) return Promise.resolve();
     return this.#inTurn(() => this.#decide('newest'));
   }
@@ -262,7 +263,8 @@ export class LvmdConfiguration {
 
   async #decide(age: 'newest' | 'fresh'): Promise<void> {
     const looked = await this.#parts.look(age);
-    this.#made = looked.made ?? new Map();
+    const { made, givenUp } = looked;
+    this.#known = { ...(made && { made }), ...(givenUp && { givenUp }) };
     const decision = decideConfiguration({ ...this.#view(), ...looked });
     if (decision.kind === 'refuse') throw this.#refusal(decision.problems.map(showFinding));
     const before = this.#current;

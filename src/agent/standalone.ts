@@ -3,7 +3,8 @@ import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import { nothingRecorded, type RecordedVolumes, type RemovalNotes } from '../core/catalog.ts';
-import type { Configuration } from '../core/configuration.ts';
+import type { Configuration, ConfigurationView } from '../core/configuration.ts';
+import { knownGroups } from '../core/own-group.ts';
 import { localBook, localGroups } from '../csi/book.ts';
 import type { CallEvent } from '../csi/call.ts';
 import { controllerService, type DriverNames } from '../csi/controller.ts';
@@ -108,6 +109,7 @@ export class Standalone {
   #lvmd: RunningServer | undefined;
   /** By the clock that never jumps: when a look at the host last worked. */
   #lookedAtMs: number | undefined;
+  #lastKnown: Pick<ConfigurationView, 'made' | 'givenUp'> = {};
 
   constructor(parts: Parts) {
     const { options, loaded, log, clock } = parts;
@@ -310,13 +312,22 @@ export class Standalone {
     const { model } = this.engine;
     const known = age === 'newest' ? model.newest : undefined;
     const { host } = known ?? (await this.engine.observe());
-    const made = await this.#made();
-    return { host, mounts: await this.#publisher.nodeMounts(), made };
+    return { host, mounts: await this.#publisher.nodeMounts(), ...(await this.#known()) };
   }
 
-  async #made(): Promise<ReadonlyMap<string, string>> {
+  /** What was made here, and what was given up. Serving what is there must not depend on it. */
+  async #known(): Promise<Pick<ConfigurationView, 'made' | 'givenUp'>> {
     const { mayBeEmpty = false, stateDirectory } = this.#parts.options;
-    return mayBeEmpty ? await readKnownGroups(stateDirectory) : new Map();
+    if (!mayBeEmpty) return {};
+    try {
+      const seen = await readKnownGroups(stateDirectory);
+      const forgotten = await readKnownGroups(stateDirectory, 'forgotten.json');
+      this.#lastKnown = knownGroups(seen, forgotten);
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      this.#parts.log({ level: 'error', message: error.message });
+    }
+    return this.#lastKnown;
   }
 
   logCall(event: CallEvent): void {

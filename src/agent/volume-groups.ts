@@ -422,6 +422,8 @@ export class VolumeGroups {
 
   /** Nothing can be seen of this node: what was told is not known to be so any more. */
   async #tellBlind(error: OperationError, signal: AbortSignal): Promise<void> {
+    // Or the next report would be told by what was seen before, and the next round blindly again.
+    this.#sight = undefined;
     const told = this.#reports.told.map((one) =>
       withTrouble({ ...one, status: 'Progressing' }, whyOf(error)),
     );

@@ -7,6 +7,7 @@ import {
   type Configuration,
   type ConfigurationView,
   decideConfiguration,
+  isInDoubt,
   type LastGood,
 } from './configuration.ts';
 import type { ObservedHost, ObservedLv } from './observed.ts';
@@ -369,3 +370,31 @@ for (const { what, host, isOpen } of [
     assert.equal(decision.classes[0]?.refusal === undefined, isOpen);
   });
 }
+
+test('a class knows the identity of the group that was made for it', () => {
+  const host = hostOf(sampleVg({ name: 'vg1', uuid: 'U1' }));
+  const decision = decide(classes('a vg1'), host, { made: new Map([['vg1', 'U1']]) });
+  assert.ok(decision.kind === 'serve');
+  assert.equal(decision.classes[0]?.vgUuid, 'U1');
+});
+
+test('a file is none the worse for a group that was given up', () => {
+  const host = hostOf(sampleVg({ name: 'vg2' }));
+  const text = classes('a vg1', 'b vg2');
+  assert.equal(decide(text, host).kind, 'refuse');
+  const decision = decide(text, host, { made: new Map(), givenUp: new Set(['vg1']) });
+  assert.ok(decision.kind === 'serve');
+  const reason = 'vg1 was given up here, and no other was made since';
+  assert.deepEqual(decision.refused, [{ name: 'a', reason }]);
+  assert.equal(decision.classes[0]?.isGivenUp, true);
+});
+
+test('what is known is in doubt where a group is away, or one is here that was given up', () => {
+  const host = hostOf(sampleVg({ name: 'vg1', uuid: 'U1' }));
+  assert.equal(isInDoubt({}, host), false);
+  assert.equal(isInDoubt({ made: new Map([['vg1', 'U1']]) }, host), false);
+  assert.equal(isInDoubt({ made: new Map([['vg1', 'U2']]) }, host), true);
+  assert.equal(isInDoubt({ made: new Map([['vg2', 'U1']]) }, host), true);
+  assert.equal(isInDoubt({ givenUp: new Set(['vg2']) }, host), false);
+  assert.equal(isInDoubt({ givenUp: new Set(['vg1']) }, host), true);
+});

@@ -6,6 +6,7 @@ import { recordsIn } from './catalog.ts';
 import type { DeviceClass } from './device-class.ts';
 import { lvmdDeviceClasses } from './lvmd.ts';
 import { findLv, findVg, type ObservedHost, type ObservedLv } from './observed.ts';
+import { findOwnGroup } from './own-group.ts';
 import type { ObservedMount } from './publication/observed.ts';
 import { isMountOf } from './publication/publishable.ts';
 import { isOurs, readTag } from './tags.ts';
@@ -49,7 +50,11 @@ export type ConfigurationView = {
   readonly isServing: boolean;
   /** Groups that were made here as an LVMCluster asks: what they lack is being made, or lost. */
   readonly made?: ReadonlyMap<string, string>;
+  /** Groups that an administrator gave up, and that were not made anew since. */
+  readonly givenUp?: ReadonlySet<string>;
 };
+
+type Known = Pick<ConfigurationView, 'made' | 'givenUp'>;
 
 /**
  * Where nothing depends on us yet a bad file is told in full and nothing is begun. Where volumes
@@ -86,27 +91,48 @@ function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
     .map((each) => withPoolZeroing(each, view.host))
     .map((each) => withOwnGroup(each, view));
   const retired = retiredClasses(view, classes);
+  const kept = retired.map((each) => withKnown(each, view));
   const missing = classes.flatMap((deviceClass) => {
     const reason = lackOf(deviceClass, view.host);
     return reason === undefined ? [] : [{ name: deviceClass.name, reason }];
   });
   const gone = retired.map(({ name, refusal = '' }) => ({ name, reason: refusal }));
   return {
-    ...{ kind: 'serve', source: 'file', spec, retired, classes: [...classes, ...retired] },
+    ...{ kind: 'serve', source: 'file', spec, retired, classes: [...classes, ...kept] },
     ...{ refused: [...missing, ...gone], problems: [], advice: adviceFor(classes, view.host) },
   };
 }
 
 /** Nothing is put into a group that took the name of the one that was made here. */
 function withOwnGroup(deviceClass: DeviceClass, view: ConfigurationView): DeviceClass {
+  const known = withKnown(deviceClass, view);
+  if (known.isGivenUp === true && findVg(view.host, known.vg) === undefined) {
+    return { ...known, refusal: `${known.vg} was given up here, and no other was made since` };
+  }
   const stranger = strangers(view).find(({ name }) => name === deviceClass.vg);
-  if (stranger === undefined) return deviceClass;
-  const own = view.made?.get(stranger.name);
-  const refusal = `${stranger.name} was ${own} and is another volume group now: ${stranger.uuid}`;
-  return { ...deviceClass, refusal };
+  if (stranger === undefined) return known;
+  const { name, uuid } = stranger;
+  const refusal =
+    `${name} was ${known.vgUuid} and is another volume group now: ${uuid}; ` +
+    `if the first never comes back: \`quarry forget ${name}\``;
+  return { ...known, refusal };
 }
 
-export function strangers({ host, made }: Pick<ConfigurationView, 'host' | 'made'>) {
+/** What is known of a group is looked at wherever its absence is judged. */
+function withKnown(deviceClass: DeviceClass, { made, givenUp }: Known): DeviceClass {
+  const vgUuid = made?.get(deviceClass.vg);
+  if (vgUuid !== undefined) return { ...deviceClass, vgUuid };
+  return givenUp?.has(deviceClass.vg) === true ? { ...deviceClass, isGivenUp: true } : deviceClass;
+}
+
+/** Somebody may have given up a group that is away, and one that was given up may be there again. */
+export function isInDoubt({ made, givenUp }: Known, host: ObservedHost): boolean {
+  const isBack = host.vgs.some(({ name }) => givenUp?.has(name) === true);
+  const known = [...(made ?? [])].map(([vg, vgUuid]) => ({ vg, vgUuid }));
+  return isBack || known.some((group) => findOwnGroup(host, group) === undefined);
+}
+
+function strangers({ host, made }: Pick<ConfigurationView, 'host' | 'made'>) {
   return host.vgs.filter(({ name }) => {
     const own = made?.get(name);
     // Ours may be here under the name that somebody gave it.
@@ -159,7 +185,7 @@ function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Fin
   return placed.spec.deviceClasses.flatMap((spec, index) => {
     const places = placed.places[index];
     // It is told already that there is no name.
-    if (spec.volumeGroup === '' || view.made?.has(spec.volumeGroup) === true) return [];
+    if (spec.volumeGroup === '' || isKnown(view, spec.volumeGroup)) return [];
     const isPool = findVg(host, spec.volumeGroup) !== undefined;
     const remedy = isPool ? poolRemedy(spec, host) : groupRemedy(spec, host);
     if (remedy === undefined || places === undefined) return [];
@@ -167,6 +193,11 @@ function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Fin
     const place = isPool ? places.poolName : places.volumeGroup;
     return [{ file, ...place, value: quote(name), remedy }];
   });
+}
+
+/** What such a group lacks is being made, or it is lost, or given up: no fault of the file. */
+function isKnown({ made, givenUp }: Known, group: string): boolean {
+  return made?.has(group) === true || givenUp?.has(group) === true;
 }
 
 function groupRemedy({ volumeGroup }: LvmdDeviceClass, host: ObservedHost): string {
@@ -225,7 +256,8 @@ function retiredClasses(
   return before.flatMap((old) => {
     if (classes.some(({ name }) => name === old.name)) return [];
     // A group that is away may come back with its volumes.
-    const isAway = last.retired.includes(old) && findVg(view.host, old.vg) === undefined;
+    const group = findOwnGroup(view.host, withKnown(old, view));
+    const isAway = last.retired.includes(old) && group === undefined;
     if (isAway) return [old];
     const volumes = volumesOf(view, old, classes);
     if (volumes.length === 0) return [];
@@ -237,17 +269,18 @@ function retiredClasses(
 
 /** Volumes that a class made; and in a group that no other class speaks for, all that are used. */
 function volumesOf(
-  { host, mounts }: ConfigurationView,
-  { name, vg: vgName }: DeviceClass,
+  view: ConfigurationView,
+  deviceClass: DeviceClass,
   others: readonly DeviceClass[] = [],
 ): readonly string[] {
-  const vg = findVg(host, vgName);
+  const { name, vg: vgName } = deviceClass;
+  const vg = findOwnGroup(view.host, withKnown(deviceClass, view));
   if (vg === undefined) return [];
   const isOnly = others.every((other) => other.vg !== vgName);
   const isIts = (lv: ObservedLv) => isOurs(lv.tags) && readTag(lv.tags, 'class') === name;
   return vg.lvs
     .filter(isVolume)
-    .filter((lv) => isIts(lv) || (isOnly && isUsed(lv, vgName, mounts)))
+    .filter((lv) => isIts(lv) || (isOnly && isUsed(lv, vgName, view.mounts)))
     .map((lv) => lv.name);
 }
 

@@ -27,6 +27,10 @@ export type DeviceClass = {
   readonly wipePolicy?: WipePolicy;
   /** Why nothing new is made in it. What is in it is served as ever. */
   readonly refusal?: string;
+  /** The identity of its group, where it was made here: another one of that name is not it. */
+  readonly vgUuid?: string;
+  /** An administrator said that its group never comes back. */
+  readonly isGivenUp?: boolean;
 };
 
 /** Takes the place of the layout and the options of a class. */

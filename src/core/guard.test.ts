@@ -11,11 +11,11 @@ import {
   thinClass,
   vgWithFree,
 } from '../../test/samples/observed.ts';
-import { guardedPools, isFilling, planPoolGrowth } from './guard.ts';
+import { type GuardedPool, guardedPools, isFilling, planPoolGrowth } from './guard.ts';
 import type { ObservedLv } from './observed.ts';
 
 const guarded = { vg: 'vg1', pool: 'pool0', spareBytes: extents(10) };
-const plan = (free: number, pool: Partial<ObservedLv>, given = guarded) =>
+const plan = (free: number, pool: Partial<ObservedLv>, given: GuardedPool = guarded) =>
   planPoolGrowth(given, hostOf(vgWithFree([free], { lvs: [samplePool(pool)] })));
 
 test('a pool that fills up grows by a share of its size', () => {
@@ -26,6 +26,13 @@ test('a pool that fills up grows by a share of its size', () => {
 
 test('a pool with room left stays as it is', () => {
   assertRest(plan(100, { dataPercent: 74.9, metadataPercent: 74.9 }));
+});
+
+test('a pool in a group that took the name of ours stays as it is', () => {
+  const full = { dataPercent: 90 };
+  assertRest(plan(100, full, { ...guarded, vgUuid: 'another' }));
+  const vgUuid = vgWithFree([100]).uuid;
+  stepOf(plan(100, full, { ...guarded, vgUuid }), 'extend-thin-pool');
 });
 
 test('a pool takes nothing of the spare', () => {

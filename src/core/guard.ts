@@ -3,27 +3,33 @@ import { limits } from '../base/limits.ts';
 import { freeExtents } from './capacity.ts';
 import type { DeviceClass } from './device-class.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from './observed.ts';
+import { findOwnGroup } from './own-group.ts';
 import { type Decision, next, rest } from './step.ts';
 import { isBlocked, usableVg } from './usable-vg.ts';
 
 /** A thin pool that somebody allowed to grow before it is full, and what must stay free. */
 export type GuardedPool = {
   readonly vg: string;
+  /** Another group that took its name is left alone. */
+  readonly vgUuid?: string;
   readonly pool: string;
   readonly spareBytes: Bytes;
 };
 
 /** Pools grow by themselves only where the configuration says so: the group is not ours alone. */
 export function guardedPools(classes: readonly DeviceClass[]): readonly GuardedPool[] {
-  return classes.flatMap(({ vg, layout, spareBytes, growsPool }) =>
-    layout.kind === 'thin' && growsPool === true ? [{ vg, pool: layout.pool, spareBytes }] : [],
-  );
+  return classes.flatMap(({ vg, vgUuid, layout, spareBytes, growsPool }) => {
+    if (layout.kind !== 'thin' || growsPool !== true) return [];
+    const known = vgUuid === undefined ? {} : { vgUuid };
+    return [{ vg, ...known, pool: layout.pool, spareBytes }];
+  });
 }
 
 /** Metadata first: a pool without room for it stops, while one without room for data only waits. */
 export function planPoolGrowth(guarded: GuardedPool, host: ObservedHost): Decision {
   const vg = usableVg(host, guarded.vg);
   if (isBlocked(vg)) return vg;
+  if (findOwnGroup(host, guarded) === undefined) return rest;
   const pool = findLv(vg, guarded.pool);
   if (pool?.kind !== 'thin-pool' || pool.isInvalid) return rest;
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: pool.name, lvUuid: pool.uuid };

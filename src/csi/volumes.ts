@@ -13,6 +13,7 @@ import type { ClaimMark } from '../core/cluster/logical-volume.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { guardedPools, isFilling } from '../core/guard.ts';
 import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import { awayGroups } from '../core/own-group.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
 import { copyingTag, isOurs, readBytes, tagOf } from '../core/tags.ts';
@@ -479,8 +480,7 @@ export class Volumes {
 
   /** Groups of the configuration that are not here. */
   async missingGroups(): Promise<readonly string[]> {
-    const host = await this.host();
-    return [...this.#groups()].filter((name) => findVg(host, name) === undefined);
+    return awayGroups(this.#parts.classes(), await this.host());
   }
 }
 

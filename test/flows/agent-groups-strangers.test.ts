@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import type { LvmVolumeGroupStatus } from '../../src/api/objects/lvm-volume-group.ts';
 import type { Metadata } from '../../src/api/objects/metadata.ts';
+import { forget } from '../../src/cli/forget.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { AgentClusterScene } from './agent-cluster-scene.ts';
@@ -94,15 +95,29 @@ for (const tag of ['lvms', 'theirs']) {
     world.admin.run('lvm', 'vgcreate', '--addtag', tag, 'vg1', '/dev/sdc');
     await scene.until('it is told', () => told(scene)?.status !== 'Ready');
     scene.volume('one', { deviceClass: 'vg1' });
-    await scene.until('it is refused', () => /another volume group now/.test(said(scene)));
+    const isTold = () => scene.log.some(({ message }) => /another volume group now/.test(message));
+    await scene.until('it waits', isTold);
+    assert.equal(said(scene), '{}', 'what an earlier life made may come back with the group');
     assert.deepEqual(world.vg('vg1')?.lvs, []);
     world.admin.run('lvm', 'vgremove', 'vg1');
     world.admin.insert('/dev/sdb');
     await scene.until('the class is open', () => told(scene)?.status === 'Ready');
+    await scene.until('it is answered', () => said(scene) !== '{}');
     scene.volume('two', { deviceClass: 'vg1' });
     await scene.until('it is made', () => (scene.status('two')['volumeID'] ?? '') !== '');
   });
 }
+
+test('a volume of a group that was given up is refused, and may go elsewhere', async (t) => {
+  const scene = await served(t);
+  scene.stage.world.admin.pull('/dev/sdb');
+  await scene.until('it is told', () => told(scene)?.status !== 'Ready');
+  scene.volume('one', { deviceClass: 'vg1' });
+  await scene.until('it waits', () => scene.log.some(({ name }) => name === 'one'));
+  assert.equal(said(scene), '{}');
+  await forget(scene.path('state'), ['vg1']);
+  await scene.until('it is refused', () => /vg1 was given up here/.test(said(scene)));
+});
 
 function said(scene: AgentClusterScene): string {
   return JSON.stringify(scene.status('one'));

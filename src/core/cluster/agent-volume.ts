@@ -378,18 +378,18 @@ export type Verdict =
 
 /**
  * May a failure to make a volume be told? Whoever hears of it looks for another node, so nothing
- * of the volume may be on this one, nor appear later. `host` was looked at after the failure.
+ * of the volume may be on this one, nor appear later. `host` was looked at after the failure, and
+ * `away` are groups that are not on it.
  */
 export function verdictOnCreation(
   { code, message }: Failure,
   id: string,
   host: ObservedHost,
-  groups: readonly string[],
+  away: readonly string[],
 ): Verdict {
-  const isAway = (name: string) => !host.vgs.some((vg) => vg.name === name);
   const isThere =
     groupsWith(host, id).length > 0 || groupsWith(host, copySourceName(id)).length > 0;
-  if (!isFinal(code) || isThere || groups.some(isAway)) return { kind: 'again' };
+  if (!isFinal(code) || isThere || away.length > 0) return { kind: 'again' };
   return { kind: 'final', code, message };
 }
 

@@ -34,7 +34,7 @@ import { planGrownEnd, planGrowthMark } from './growth.ts';
 export function planVolume(desired: DesiredVolume, host: ObservedHost): Decision {
   if (desired.presence === 'absent') return planRemoval(desired, host);
   const vg = usableVg(host, desired.deviceClass.vg);
-  if (isBlocked(vg)) return vg;
+  if (isBlocked(vg)) return givenUp(desired.deviceClass) ?? vg;
   const lv = findLv(vg, desired.name);
   const lost = identityLost(desired, vg, lv);
   if (lost !== undefined) return lost;
@@ -151,17 +151,25 @@ export function grownSize(wanted: Bytes, lv: ObservedLv, vg: ObservedVg): Bytes 
   return times(extents, vg.extentSizeBytes);
 }
 
+/** Nobody needs to wait for a group that never comes back. */
+function givenUp(deviceClass: DeviceClass): Blocked | undefined {
+  return deviceClass.isGivenUp === true ? refusalOf(deviceClass) : undefined;
+}
+
+function refusalOf({ name, refusal }: DeviceClass): Blocked | undefined {
+  if (refusal === undefined) return undefined;
+  return blocked('DeviceClassRefused', `nothing new is made in the class ${name}: ${refusal}`);
+}
+
 /** Why a new volume of this size, in whole extents, cannot be made. */
 export function roomToCreate(
   deviceClass: DeviceClass,
   sizeBytes: Bytes,
   vg: ObservedVg,
 ): Blocked | undefined {
-  const { layout, spareBytes, refusal } = deviceClass;
-  if (refusal !== undefined) {
-    const message = `nothing new is made in the class ${deviceClass.name}: ${refusal}`;
-    return blocked('DeviceClassRefused', message);
-  }
+  const { layout, spareBytes } = deviceClass;
+  const refusal = refusalOf(deviceClass);
+  if (refusal !== undefined) return refusal;
   if (layout.kind === 'thin') {
     const pool = { name: layout.pool, ratio: deviceClass.overprovisionRatio };
     return thinRoom(pool, sizeBytes, vg, 'InsufficientCapacity');

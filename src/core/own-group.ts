@@ -1,0 +1,33 @@
+import type { DeviceClass } from './device-class.ts';
+import type { ObservedHost, ObservedVg } from './observed.ts';
+
+/** Which group is meant: by its name alone where nothing is known of its identity. */
+export type OwnGroup = Pick<DeviceClass, 'vg' | 'vgUuid'>;
+
+/** Another group that took the name is not it: a disk of another node may bring one. */
+export function findOwnGroup(host: ObservedHost, { vg, vgUuid }: OwnGroup): ObservedVg | undefined {
+  return host.vgs.find(({ name, uuid }) => name === vg && uuid === (vgUuid ?? uuid));
+}
+
+/**
+ * The groups of these classes that are not here. What was in one of them comes back with it, so
+ * nobody may be told that it is gone. A group that an administrator gave up does not come back.
+ */
+export function awayGroups(classes: readonly DeviceClass[], host: ObservedHost): readonly string[] {
+  const away = classes.filter(
+    (each) => each.isGivenUp !== true && findOwnGroup(host, each) === undefined,
+  );
+  return [...new Set(away.map(({ vg }) => vg))];
+}
+
+/**
+ * Of the groups that were seen here, and of those that an administrator gave up: which are known,
+ * and which names no group has borne since. Who gave one up may have done so while we wrote.
+ */
+export function knownGroups(
+  seen: ReadonlyMap<string, string>,
+  forgotten: ReadonlyMap<string, string>,
+) {
+  const made = new Map([...seen].filter(([name, uuid]) => forgotten.get(name) !== uuid));
+  return { made, givenUp: new Set([...forgotten.keys()].filter((name) => !made.has(name))) };
+}
