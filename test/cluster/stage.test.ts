@@ -156,6 +156,25 @@ test('a snapshot, what is restored from it, and a copy', async () => {
   assert.deepEqual(stage.admin.contents, []);
 });
 
+for (const [className, size] of [
+  ['thick', '1G'],
+  ['thin', '1G'],
+  ['thick', '1Gi'],
+  ['thick', '100000k'],
+]) {
+  test(`a copy of ${className} as large as its source was asked for: ${size}`, async () => {
+    const stage = await cluster();
+    stage.claim('data', { className, size });
+    stage.pod('p', 'data');
+    await stage.until('the pod runs', runs(stage, 'p'));
+    const source = { kind: 'PersistentVolumeClaim', name: 'data' };
+    stage.claim('copy', { className, size, source });
+    stage.pod('q', 'copy');
+    await stage.until('the copy is used', runs(stage, 'q'));
+    await assertSound(stage);
+  });
+}
+
 /** Binds stack at one path, and so do file systems with the mount of util-linux 2.39. */
 for (const isRaw of [true, false]) {
   for (const seconds of [60, 300]) {

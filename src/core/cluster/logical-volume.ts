@@ -188,7 +188,7 @@ export function sourceRefusal(
   nodes: readonly string[] | undefined,
 ): Blocked | undefined {
   const { spec, metadata } = source;
-  const size = sizeOf(source);
+  const size = leastOf(source);
   if (!isMade(source)) {
     return blocked('SourceNotReady', `${metadata.name} is not made yet, and nothing can be copied`);
   }
@@ -205,6 +205,15 @@ export function sourceRefusal(
   if (nodes === undefined || nodes.includes(spec.nodeName)) return undefined;
   const message = `${metadata.name} is on ${spec.nodeName}, and ${showList(nodes)} was asked for`;
   return blocked('SourceOnOtherNode', message);
+}
+
+/**
+ * A copy asked for with the very words of its source is given the same by LVM, which rounded both up.
+ * A snapshot's own size is what claims are told.
+ */
+function leastOf(source: LogicalVolume): Bytes {
+  const [given, asked] = [sizeOf(source), askedSizeOf(source)];
+  return kindOf(source) === 'volume' && asked < given ? asked : given;
 }
 
 function classText(name: string | undefined): string {
