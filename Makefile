@@ -35,7 +35,7 @@ format: $(stamp) ## format the sources
 	@biome check --write --log-level=error .
 
 .PHONY: test
-test: $(stamp) ## what CI runs: check, then real LVM in guests
+test: $(stamp) ## what CI runs: check, then real LVM in guests, and Quarry on a real Kubernetes
 	@node tools/test.ts test
 
 .PHONY: test-all

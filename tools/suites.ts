@@ -96,6 +96,12 @@ const suites: Readonly<Record<string, Suite>> = {
     isTold: true,
     about: 'claims on a real Kubernetes, installed by our own manifests',
   },
+  smoke: {
+    files: ['test/e2e/lvm-cluster.test.ts'],
+    timeoutMs: 30 * minute,
+    isTold: true,
+    about: 'bare disks, an LVMCluster and pods on a real Kubernetes',
+  },
   cluster: {
     files: ['lab/cluster/**/*.test.ts', 'test/kube/real/*.test.ts'],
     timeoutMs: 10 * minute,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /**
  * `make check`, `make test` and `make test-all`: the static checks first, because they are fast,
- * then the suites. The last line counts over all of them.
+ * then the suites. The last line counts over all of them. What is in smoke is in e2e, too.
  */
 const [level = 'test'] = process.argv.slice(2);
 
@@ -27,7 +27,7 @@ const names =
   level === 'check'
     ? check
     : level === 'test'
-      ? [...check, 'kube', 'histories', 'host']
+      ? [...check, 'kube', 'histories', 'host', 'smoke']
       : [
           ...check,
           'kube',
