@@ -161,7 +161,7 @@ for (const [className, size] of [
   ['thin', '1G'],
   ['thick', '1Gi'],
   ['thick', '100000k'],
-]) {
+] as const) {
   test(`a copy of ${className} as large as its source was asked for: ${size}`, async () => {
     const stage = await cluster();
     stage.claim('data', { className, size });
