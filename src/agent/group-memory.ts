@@ -50,10 +50,13 @@ export class GroupMemory {
     await this.#files.writeForgotten(this.#forgotten);
   }
 
-  /** Groups that are to be seen, by name and identity: none of them was given up rightly. */
+  /**
+   * Groups that are to be seen, by name and identity: none of them was given up rightly, and of one
+   * that is not known yet nothing else may tell once its disks are away.
+   */
   async keep(here: ReadonlyMap<string, string>): Promise<void> {
     for (const [name, uuid] of here) {
-      if (this.#forgotten.has(name)) await this.learn(name, uuid);
+      if (this.#forgotten.has(name) || !this.#known.has(name)) await this.learn(name, uuid);
     }
   }
 
