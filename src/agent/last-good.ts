@@ -13,7 +13,12 @@ import { writeDurably } from '../host/durable-file.ts';
  */
 export type StoredConfiguration = {
   readonly text: string;
-  readonly retired: readonly { readonly name: string; readonly text: string }[];
+  readonly retired: readonly {
+    readonly name: string;
+    readonly text: string;
+    /** Of its group, where that was made here. */
+    readonly vgUuid?: string;
+  }[];
 };
 
 /** Nothing where there is none, or none that can be read: then the file alone counts. */
@@ -39,10 +44,11 @@ export async function writeStored(directory: string, stored: StoredConfiguration
 export function lastGoodOf(stored: StoredConfiguration): LastGood | undefined {
   const decoded = decodedText(stored.text);
   if (decoded.kind === 'problems') return undefined;
-  const retired = stored.retired.flatMap(({ name, text }) => {
+  const retired = stored.retired.flatMap(({ name, text, vgUuid }) => {
     const old = decodedText(text);
     const classes = old.kind === 'lvmd' ? lvmdDeviceClasses(old.spec) : [];
-    return classes.filter((candidate) => candidate.name === name);
+    const found = classes.filter((candidate) => candidate.name === name);
+    return vgUuid === undefined ? found : found.map((each) => ({ ...each, vgUuid }));
   });
   return { spec: decoded.spec, retired };
 }
@@ -60,8 +66,9 @@ function parse(value: unknown): StoredConfiguration {
 }
 
 function isRetired(value: unknown): boolean {
-  const { name, text } = (value ?? {}) as { readonly name?: unknown; readonly text?: unknown };
-  return typeof name === 'string' && typeof text === 'string';
+  const { name, text, vgUuid } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isIdentity = vgUuid === undefined || typeof vgUuid === 'string';
+  return typeof name === 'string' && typeof text === 'string' && isIdentity;
 }
 
 function pathIn(directory: string): string {

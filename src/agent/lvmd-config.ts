@@ -329,7 +329,10 @@ export class LvmdConfiguration {
     if (decoded.kind !== 'lvmd') return;
     const stored = {
       text,
-      retired: retired.map(({ name }) => ({ name, text: this.#textOf(name) })),
+      retired: retired.map(({ name, vgUuid }) => ({
+        ...{ name, text: this.#textOf(name) },
+        ...(vgUuid === undefined ? {} : { vgUuid }),
+      })),
     };
     if (show(stored) === show(this.#stored ?? {})) return;
     try {

@@ -255,16 +255,26 @@ function retiredClasses(
   const before = [...lvmdDeviceClasses(last.spec), ...last.retired];
   return before.flatMap((old) => {
     if (classes.some(({ name }) => name === old.name)) return [];
-    // A group that is away may come back with its volumes.
-    const group = findOwnGroup(view.host, withKnown(old, view));
-    const isAway = last.retired.includes(old) && group === undefined;
-    if (isAway) return [old];
+    const { isGivenUp = false, ...known } = withKnown(old, view);
+    if (findOwnGroup(view.host, known) === undefined) {
+      const isRetired = last.retired.includes(old);
+      if (isRetired && (isGivenUp || !wasTakenOut(old, view))) return [old];
+      // A group that is away may come back with its volumes.
+      const isAway = !isRetired && view.made?.has(old.vg) === true;
+      const why = `it is no longer in ${file}, and its volume group ${old.vg} is away`;
+      return isAway ? [{ ...known, isDefault: false, refusal: why }] : [];
+    }
     const volumes = volumesOf(view, old, classes);
     if (volumes.length === 0) return [];
     const named = showFew(volumes, 3);
     const refusal = `it is no longer in ${file}, and kept for the volumes in it: ${named}`;
-    return [{ ...old, isDefault: false, refusal }];
+    return [{ ...known, isDefault: false, refusal }];
   });
+}
+
+/** Of a group that was made here, and is not known here any more, nothing comes back. */
+function wasTakenOut({ vg, vgUuid }: DeviceClass, { made }: Known): boolean {
+  return vgUuid !== undefined && made !== undefined && made.get(vg) !== vgUuid;
 }
 
 /** Volumes that a class made; and in a group that no other class speaks for, all that are used. */
