@@ -44,6 +44,20 @@ test('a process that writes to a disk, and a loop device on one, use it', async 
   assert.deepEqual(found, [{ number, by: '/dev/loop3' }, process]);
 });
 
+test('a process that has a disk open from where it was before uses it', async (t) => {
+  const found = await tree(t, {
+    'proc/7/comm': 'sandboxed\n',
+    'proc/7/fd/12': '-> /dev/..ROOT/disk',
+    'proc/7/fdinfo/12': writes.replace('22', '99'),
+    'proc/7/mountinfo': mounts,
+    'proc/8/fd/3': '-> ROOT/disk',
+    'proc/8/fdinfo/3': writes.replace('22', '99'),
+    'proc/8/mountinfo': mounts,
+    disk: 'node',
+  });
+  assert.deepEqual(found, [{ number: '259:300', by: 'the process sandboxed' }]);
+});
+
 test('who reads, who writes to a file, and who is gone uses no device', async (t) => {
   const found = await tree(t, {
     'proc/1/comm': 'init\n',

@@ -53,14 +53,16 @@ async function findWriters(look: UserLook): Promise<readonly DeviceUser[]> {
 /** Numbers of the block devices that a process has open for writing. One that ends has none. */
 async function writtenBy(look: UserLook, directory: string): Promise<readonly string[]> {
   const numbers: string[] = [];
-  let nodes: ReadonlySet<string> | undefined;
+  let mounts: ReadonlyMap<string, boolean> | undefined;
   for (const name of await readdir(join(directory, 'fd')).catch(none)) {
     const link = await readlink(join(directory, 'fd', name)).catch(nothing);
     if (!link.startsWith('/') || harmless.test(link)) continue;
     const info = await readFile(join(directory, 'fdinfo', name), 'utf8').catch(nothing);
     if (!isForWriting(info)) continue;
-    nodes ??= await mountsWithNodes(directory);
-    if (!nodes.has(field(info, 'mnt_id'))) continue;
+    mounts ??= await mountsOf(directory);
+    // What was opened elsewhere, and handed over or kept, is in no list of its own.
+    const hasNodes = mounts.get(field(info, 'mnt_id')) ?? link.startsWith('/dev/');
+    if (!hasNodes) continue;
     const number = await blockNumber(look, join(directory, 'fd', name));
     if (number !== '') numbers.push(number);
   }
@@ -77,11 +79,13 @@ function field(info: string, name: string): string {
   return new RegExp(`^${name}:\\s*(\\S+)$`, 'm').exec(info)?.[1] ?? '';
 }
 
-/** Where device nodes are. A file on a network that is away would not even say what it is. */
-async function mountsWithNodes(directory: string): Promise<ReadonlySet<string>> {
+/** Has a mount device nodes? A file on a network that is away would not even say what it is. */
+async function mountsOf(directory: string): Promise<ReadonlyMap<string, boolean>> {
   const text = await readFile(join(directory, 'mountinfo'), 'utf8').catch(nothing);
-  const lines = text.split('\n').filter((line) => / - (devtmpfs|tmpfs) /.test(line));
-  return new Set(lines.map((line) => line.split(' ')[0] ?? ''));
+  const lines = text.split('\n').filter((line) => line !== '');
+  return new Map(
+    lines.map((line) => [line.split(' ')[0] ?? '', / - (devtmpfs|tmpfs) /.test(line)]),
+  );
 }
 
 /** '' of what is no block device, or gone. */
