@@ -322,10 +322,11 @@ export class LvmdConfiguration {
     for (const one of advice) log({ level: 'warn', message: one });
   }
 
-  /** Only what is wholly good is kept for the day when the file is not. */
+  /** Only what was wholly good once is kept for the day when the file is not. */
   async #store({ source, problems, retired }: Configuration): Promise<void> {
     const { text, decoded } = this.#reading;
-    if (source !== 'file' || problems.length > 0 || text === undefined) return;
+    if (source !== 'file' || text === undefined) return;
+    if (problems.length > 0 && this.#stored === undefined) return;
     if (decoded.kind !== 'lvmd') return;
     const stored = {
       text,

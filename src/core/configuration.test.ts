@@ -312,6 +312,39 @@ test('a retired class outlives a moment without its group', () => {
   );
 });
 
+test('an edit is none the worse for a disk that is away, but for what it changes', () => {
+  const away = hostOf(sampleVg({ name: 'vg2' }));
+  const before = classes('a vg1', 'b vg2');
+  const good = edits([before, whole], [before, away], [classes('a vg1', 'c vg2'), away]);
+  assert.deepEqual([good.source, good.refused.map(({ name }) => name)], ['file', ['a']]);
+  assert.match(good.problems.map(showFinding).join('\n'), /"vg1": there is no such volume group/);
+  for (const edit of [classes('a vg1', 'c vg3'), classes('d vg1'), classes('a vg1/pool')]) {
+    assert.equal(edits([before, whole], [edit, away]).source, 'last-good', edit);
+  }
+});
+
+test('a class outlives its group’s absence only where that is known to be one of ours', () => {
+  const away = hostOf(sampleVg({ name: 'vg2' }));
+  const [before, without] = [classes('a vg1', 'b vg2'), classes('b vg2')];
+  const asked = { last: before, isServing: true };
+  const decision = decide(without, away, { ...asked, made: new Map([['vg1', 'U1']]) });
+  assert.ok(decision.kind === 'serve');
+  const [kept, ...more] = decision.retired;
+  assert.deepEqual([kept?.name, kept?.vgUuid, more], ['a', 'U1', []]);
+  assert.match(kept?.refusal ?? '', /no longer in lvmd.yaml, and its volume group vg1 is away$/);
+  const decoded = decodeLvmdFile({ file, text: without });
+  const view = { file, decoded, last: decision, host: away, mounts: [], isServing: true };
+  const later = (known: Partial<ConfigurationView>) => {
+    const next = decideConfiguration({ ...view, ...known });
+    assert.ok(next.kind === 'serve');
+    return next.retired.map(({ name }) => name);
+  };
+  assert.deepEqual(later({ made: new Map([['vg1', 'U1']]) }), ['a']);
+  assert.deepEqual(later({ made: new Map(), givenUp: new Set(['vg1']) }), ['a'], 'for its volumes');
+  assert.deepEqual(later({ made: new Map(), givenUp: new Set() }), []);
+  assert.deepEqual(later({}), ['a'], 'where nobody can say');
+});
+
 test('the name of a retired class is not given to another group', () => {
   const { source, problems } = edits(
     [classes('a vg1', 'b vg2'), whole],

@@ -1,7 +1,7 @@
 import type { DecodedLvmd, PlacedSpec } from '../api/lvmd-file/decode.ts';
 import { type Finding, quote } from '../api/lvmd-file/findings.ts';
 import type { LvmdDeviceClass, LvmdSpec } from '../api/lvmd-file/spec.ts';
-import { show, showFew, showList } from '../base/show.ts';
+import { showFew, showList } from '../base/show.ts';
 import { recordsIn } from './catalog.ts';
 import type { DeviceClass } from './device-class.ts';
 import { lvmdDeviceClasses } from './lvmd.ts';
@@ -58,19 +58,17 @@ type Known = Pick<ConfigurationView, 'made' | 'givenUp'>;
 
 /**
  * Where nothing depends on us yet a bad file is told in full and nothing is begun. Where volumes
- * are in use, or the file was in force before, the last good configuration stays in force, and of
- * it only what cannot work on this host is refused. A file is taken as a whole: half of an edit is
- * something nobody wrote.
+ * are in use the last good configuration stays in force, and of it only what cannot work on this
+ * host is refused. A file is taken as a whole: half of an edit is something nobody wrote. It is
+ * none the worse for a disk that is away since one of its classes was in force.
  */
 export function decideConfiguration(view: ConfigurationView): ConfigurationDecision {
   const { decoded, last } = view;
   const problems = problemsOf(view);
-  if (decoded.kind === 'lvmd' && problems.length === 0) return inForce(view, decoded.spec);
-  const isOld = last !== undefined && isSame(decoded, last.spec);
-  // A file that was in force is none the worse for a disk that is away.
-  const isBound = isOld || view.isServing || (last !== undefined && isInUse(view, last));
-  if (last !== undefined && isBound) {
-    return { ...inForce(view, last.spec), source: isOld ? 'file' : 'last-good', problems };
+  const isGood = problems.length === 0 || problemsOf(view, last?.spec).length === 0;
+  if (decoded.kind === 'lvmd' && isGood) return { ...inForce(view, decoded.spec), problems };
+  if (last !== undefined && (view.isServing || isInUse(view, last))) {
+    return { ...inForce(view, last.spec), source: 'last-good', problems };
   }
   const usable = decoded.kind === 'lvmd' ? decoded : decoded.sound;
   const hasVolumes = recordsIn(view.host, groupsOf(view.host)).length > 0;
@@ -80,10 +78,6 @@ export function decideConfiguration(view: ConfigurationView): ConfigurationDecis
     return { ...inForce(view, usable.spec), source, refused, problems };
   }
   return { kind: 'refuse', problems };
-}
-
-function isSame(decoded: DecodedLvmd, spec: LvmdSpec): boolean {
-  return decoded.kind === 'lvmd' && show(decoded.spec) === show(spec);
 }
 
 function inForce(view: ConfigurationView, spec: LvmdSpec): Serve {
@@ -169,21 +163,29 @@ function unzeroedPool({ vg: name, layout }: DeviceClass, host: ObservedHost): st
   return isUnzeroed ? `${name}/${pool.name}` : undefined;
 }
 
-/** Everything that is wrong: in the file, on the host, and for volumes that are there already. */
-function problemsOf(view: ConfigurationView): readonly Finding[] {
+/**
+ * Everything that is wrong: in the file, on the host, and for volumes that are there already. What
+ * the host lacks for classes of `before` is not counted.
+ */
+function problemsOf(view: ConfigurationView, before?: LvmdSpec): readonly Finding[] {
   const { decoded } = view;
   const own = decoded.kind === 'problems' ? decoded.problems : [];
   const placed = decoded.kind === 'lvmd' ? decoded : decoded.whole;
   if (placed === undefined) return own;
-  const all = [...own, ...hostProblems(view, placed), ...moveProblems(view, placed)];
+  const all = [...own, ...hostProblems(view, placed, before), ...moveProblems(view, placed)];
   return all.toSorted((a, b) => a.line - b.line);
 }
 
 /** A volume group or thin pool that is not here. Whoever reads this is told what to create. */
-function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Finding[] {
+function hostProblems(
+  view: ConfigurationView,
+  placed: PlacedSpec,
+  before?: LvmdSpec,
+): readonly Finding[] {
   const { file, host } = view;
   return placed.spec.deviceClasses.flatMap((spec, index) => {
     const places = placed.places[index];
+    if (before?.deviceClasses.some((old) => isAtHome(spec, old)) === true) return [];
     // It is told already that there is no name.
     if (spec.volumeGroup === '' || isKnown(view, spec.volumeGroup)) return [];
     const isPool = findVg(host, spec.volumeGroup) !== undefined;
@@ -193,6 +195,12 @@ function hostProblems(view: ConfigurationView, placed: PlacedSpec): readonly Fin
     const place = isPool ? places.poolName : places.volumeGroup;
     return [{ file, ...place, value: quote(name), remedy }];
   });
+}
+
+function isAtHome(one: LvmdDeviceClass, { name, volumeGroup, target }: LvmdDeviceClass): boolean {
+  const poolOf = (of: LvmdDeviceClass['target']) => (of.kind === 'thin' ? of.poolName : undefined);
+  const isSamePlace = one.volumeGroup === volumeGroup && poolOf(one.target) === poolOf(target);
+  return one.name === name && isSamePlace;
 }
 
 /** What such a group lacks is being made, or it is lost, or given up: no fault of the file. */
