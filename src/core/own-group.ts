@@ -1,5 +1,7 @@
+import { type Blocked, blocked } from '../base/failures.ts';
 import type { DeviceClass } from './device-class.ts';
 import type { ObservedHost, ObservedVg } from './observed.ts';
+import { isBlocked, usableVg } from './usable-vg.ts';
 
 /** Which group is meant: by its name alone where nothing is known of its identity. */
 export type OwnGroup = Pick<DeviceClass, 'vg' | 'vgUuid'>;
@@ -7,6 +9,18 @@ export type OwnGroup = Pick<DeviceClass, 'vg' | 'vgUuid'>;
 /** Another group that took the name is not it: a disk of another node may bring one. */
 export function findOwnGroup(host: ObservedHost, { vg, vgUuid }: OwnGroup): ObservedVg | undefined {
   return host.vgs.find(({ name, uuid }) => name === vg && uuid === (vgUuid ?? uuid));
+}
+
+/** The one that is meant, if it may be changed, or why there is none. */
+export function usableOwnVg(
+  host: ObservedHost,
+  { vg: name, vgUuid }: OwnGroup,
+  options?: Parameters<typeof usableVg>[2],
+): ObservedVg | Blocked {
+  const vg = usableVg(host, name, options);
+  if (isBlocked(vg) || vgUuid === undefined || vg.uuid === vgUuid) return vg;
+  const message = `${name} was ${vgUuid} and is another volume group now: ${vg.uuid}`;
+  return blocked('VolumeGroupLost', message);
 }
 
 /**

@@ -6,10 +6,10 @@ import { desiredClone } from '../core/clone/desired.ts';
 import { isComplete } from '../core/complete.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { type LvmdCapacity, lvmdCapacities, lvmdFreeBytes } from '../core/lvmd-capacity.ts';
-import { findLv, findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import { findLv, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import { findOwnGroup, type OwnGroup, usableOwnVg } from '../core/own-group.ts';
 import { desiredSnapshot } from '../core/snapshot/desired.ts';
 import { checkCallerTags, copyingTag, isOurs, makingTag, readTag, tagOf } from '../core/tags.ts';
-import { usableVg } from '../core/usable-vg.ts';
 import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
 import { grownSize } from '../core/volume/plan.ts';
 import type { Engine, PlacedLv } from '../engine/engine.ts';
@@ -82,8 +82,9 @@ export class LvmdVolumes {
 
   /** Everything that is a volume of the class, whoever made it, once it is complete. */
   async list(className: string): Promise<readonly PlacedLv[]> {
-    const { vg: name, layout } = this.#class({ className });
-    const vg = orThrow(usableVg(await this.#host(), name, { mayBePartial: true }));
+    const deviceClass = this.#class({ className });
+    const { layout } = deviceClass;
+    const vg = orThrow(usableOwnVg(await this.#host(), deviceClass, { mayBePartial: true }));
     const pool = layout.kind === 'thin' ? layout.pool : undefined;
     const isListed = (lv: ObservedLv) =>
       !lv.isInternal && lv.kind !== 'thin-pool' && lv.kind !== 'pvmove' && lv.pool === pool;
@@ -137,13 +138,15 @@ export class LvmdVolumes {
     const readers = (found?.vg.lvs ?? []).filter(
       (lv) => lv.tags.includes(copyingTag) && readTag(lv.tags, 'source') === name,
     );
-    const vg = deviceClass.vg;
+    const { vg, vgUuid } = deviceClass;
     if (readers.length > 0) {
       const names = showList(readers.map((lv) => lv.name));
       throw new OperationError('VolumeInUse', `${names} is still being copied from ${vg}/${name}`);
     }
     const discards = deviceClass.wipePolicy === 'discard';
-    const absent = { ...absentVolume(vg, name, found?.lv.uuid), isAdopted: true, discards };
+    const home = vgUuid === undefined ? {} : { vgUuid };
+    const gone = { ...absentVolume(vg, name, found?.lv.uuid), ...home };
+    const absent = { ...gone, isAdopted: true, discards };
     const work = () => this.#engine.submit(volumeTask(absent));
     // A raw device that is shown to a pod is not open, so LVM alone would let it go.
     const volume = { vg, name, uuid: found?.lv.uuid ?? '' };
@@ -185,18 +188,21 @@ export class LvmdVolumes {
     return this.#bring(task, deviceClass, name);
   }
 
-  async #bring(task: Task<unknown>, { vg }: DeviceClass, name: string): Promise<PlacedLv> {
+  async #bring(task: Task<unknown>, deviceClass: DeviceClass, name: string): Promise<PlacedLv> {
     orThrow(await this.#engine.submit(task));
-    const found = placed(await this.#host(), vg, name);
+    const found = await this.#find(deviceClass, name);
     if (found !== undefined) {
       await this.#engine.whole(found);
       return found;
     }
-    throw new OperationError('VolumeLost', `${vg}/${name} was made, and somebody removed it`);
+    throw new OperationError(
+      'VolumeLost',
+      `${deviceClass.vg}/${name} was made, and somebody removed it`,
+    );
   }
 
-  async #find({ vg }: DeviceClass, name: string): Promise<PlacedLv | undefined> {
-    return placed(await this.#host(), vg, name);
+  async #find(deviceClass: DeviceClass, name: string): Promise<PlacedLv | undefined> {
+    return placed(await this.#host(), deviceClass, name);
   }
 
   /** One that must be there. Somebody may have made it just now: then a new look shows it. */
@@ -208,7 +214,7 @@ export class LvmdVolumes {
     const known = await this.#find(deviceClass, name);
     if (known !== undefined) return known;
     const { host } = await this.#engine.observe();
-    const vg = orThrow(usableVg(host, deviceClass.vg, { mayBePartial: true }));
+    const vg = orThrow(usableOwnVg(host, deviceClass, { mayBePartial: true }));
     const lv = findLv(vg, name);
     if (lv !== undefined) return { vg, lv };
     throw new OperationError(code, `there is no volume ${vg.name}/${name}`);
@@ -312,8 +318,8 @@ function isCutOff({ tags }: ObservedLv): boolean {
   return isOurs(tags) && tags.includes(makingTag);
 }
 
-function placed(host: ObservedHost, vgName: string, name: string): PlacedLv | undefined {
-  const vg = findVg(host, vgName);
+function placed(host: ObservedHost, home: OwnGroup, name: string): PlacedLv | undefined {
+  const vg = findOwnGroup(host, home);
   const lv = vg === undefined ? undefined : findLv(vg, name);
   return vg === undefined || lv === undefined ? undefined : { vg, lv };
 }

@@ -380,7 +380,8 @@ export class Volumes {
     const deviceClass = this.classOf(record);
     const discards = !isBlocked(deviceClass) && deviceClass.wipePolicy === 'discard';
     const isAdopted = !isOurs(record.lv.tags);
-    const task = volumeTask({ ...absentVolume(volume.vg, id, volume.uuid), isAdopted, discards });
+    const absent = { ...absentVolume(volume.vg, id, volume.uuid), vgUuid: record.vg.uuid };
+    const task = volumeTask({ ...absent, isAdopted, discards });
     // A raw device that is shown to a pod is not open, so LVM alone would let it go.
     const work = () => this.#parts.engine.submit(task);
     settled(await this.#parts.publisher.unseen(volume, work));

@@ -132,6 +132,29 @@ test('"removed" is said only of what a look did not find', async () => {
   assert.match(await refusal(scene.remove('u1')), /^UNAVAILABLE VolumeGroupMissing/);
 });
 
+test('nothing is told or done in another group that took the name of the one that is away', async () => {
+  const scene = await LvmdScene.begin();
+  await scene.create('u1');
+  const { world } = scene.stage;
+  const vgUuid = world.vg('data')?.uuid;
+  assert.ok(vgUuid !== undefined);
+  scene.classes = scene.classes.map((each) => ({ ...each, vgUuid }));
+  const own = world.machine.devices.map(({ path }) => path);
+  for (const path of own) world.admin.pull(path);
+  world.machine.devices.push(...makeDevices([{ path: '/dev/sdx', sizeBytes: GiB }], world.chance));
+  world.admin.run('lvm', 'vgcreate', '--yes', 'data', '/dev/sdx');
+  world.admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'theirs', 'data');
+  const isOther =
+    /^FAILED_PRECONDITION VolumeGroupLost: data was .* and is another volume group now/;
+  for (const name of ['u1', 'theirs']) {
+    assert.match(await refusal(scene.remove(name)), isOther);
+    assert.match(await refusal(scene.resize(name, 200)), isOther);
+  }
+  assert.match(await refusal(scene.list('thick')), isOther);
+  assert.match(await refusal(scene.create('u2')), /^FAILED_PRECONDITION/);
+  assert.ok(scene.lv('theirs') !== undefined);
+});
+
 test('a volume that its class left behind in another group is not called removed', async () => {
   const scene = await LvmdScene.begin();
   const name = 'e3ba9c6c-5c3c-4b8e-9c43-0c6a2f7f8d11';

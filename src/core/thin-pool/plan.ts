@@ -3,23 +3,18 @@ import { blocked } from '../../base/failures.ts';
 import { showBytes } from '../../base/show.ts';
 import { checkLvName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { findOwnGroup, usableOwnVg } from '../own-group.ts';
 import { type Decision, next, rest } from '../step.ts';
 import { ownerTag, readTag, tagOf, thinPoolRole } from '../tags.ts';
-import { isBlocked, usableVg } from '../usable-vg.ts';
+import { isBlocked } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
 import { type DesiredThinPool, freeForPools, shapeOfPool, wantedMetadata } from './desired.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
-  const groupIsGone = !host.vgs.some(
-    ({ name, uuid }) => name === desired.vg && uuid === (desired.vgUuid ?? uuid),
-  );
-  if (desired.presence === 'absent' && groupIsGone) return rest;
-  const vg = usableVg(host, desired.vg);
+  const home = { vg: desired.vg, ...(desired.vgUuid && { vgUuid: desired.vgUuid }) };
+  if (desired.presence === 'absent' && findOwnGroup(host, home) === undefined) return rest;
+  const vg = usableOwnVg(host, home);
   if (isBlocked(vg)) return vg;
-  if (desired.vgUuid !== undefined && vg.uuid !== desired.vgUuid) {
-    const message = `${vg.name} was ${desired.vgUuid} and is another volume group now: ${vg.uuid}`;
-    return blocked('VolumeGroupLost', message);
-  }
   const isOurGroup = vg.tags.includes(desired.vgOwnerTag);
   if (!isOurGroup && desired.presence === 'present') {
     const message = `${vg.name} does not carry the tag ${desired.vgOwnerTag}: its pools stay as is`;

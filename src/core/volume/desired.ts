@@ -27,6 +27,8 @@ export type AbsentVolume = {
   readonly presence: 'absent';
   readonly name: string;
   readonly vg: string;
+  /** When known: another group that has the name does not tell that the volume is gone. */
+  readonly vgUuid?: string;
   /** When known: a new volume that took the name is left alone. */
   readonly uuid: string | undefined;
   readonly isAdopted: boolean;

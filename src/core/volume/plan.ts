@@ -15,6 +15,7 @@ import {
 } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import { usableOwnVg } from '../own-group.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
 import {
@@ -97,7 +98,7 @@ function isHalfMadeRaid(lv: ObservedLv, vg: ObservedVg): boolean {
 }
 
 function planRemoval(desired: AbsentVolume, host: ObservedHost): Decision {
-  const vg = usableVg(host, desired.vg, { mayBePartial: true });
+  const vg = usableOwnVg(host, desired, { mayBePartial: true });
   // A group that is away may come back with the volume in it: "gone" must be seen, not assumed.
   if (isBlocked(vg)) return vg;
   const lv = findLv(vg, desired.name);
