@@ -3,6 +3,7 @@ import test from 'node:test';
 import { hostOf, sampleLv, samplePool, sampleThin, sampleVg } from '../../test/samples/observed.ts';
 import { decodeLvmdFile } from '../api/lvmd-file/decode.ts';
 import { showFinding } from '../api/lvmd-file/findings.ts';
+import { capacityOf } from './capacity.ts';
 import {
   type Configuration,
   type ConfigurationView,
@@ -403,6 +404,19 @@ for (const { what, host, isOpen } of [
     assert.equal(decision.classes[0]?.refusal === undefined, isOpen);
   });
 }
+
+test('no room is told of where a second group has the name of a class', () => {
+  const host = hostOf(sampleVg({ name: 'vg1', uuid: 'U1' }), sampleVg({ name: 'vg1', uuid: 'U2' }));
+  for (const made of [new Map(), new Map([['vg1', 'U1']])]) {
+    const decision = decide(classes('a vg1'), host, { made });
+    assert.ok(decision.kind === 'serve');
+    const [a] = decision.classes;
+    assert.equal(a?.refusal, 'two volume groups are called vg1: U1 and U2');
+    assert.ok(a !== undefined && host.vgs[0] !== undefined);
+    assert.equal(capacityOf(a, host.vgs[0]).availableBytes, 0n);
+    assert.deepEqual(decision.refused, [{ name: 'a', reason: a.refusal }]);
+  }
+});
 
 test('a class knows the identity of the group that was made for it', () => {
   const host = hostOf(sampleVg({ name: 'vg1', uuid: 'U1' }));

@@ -10,6 +10,7 @@ import { findOwnGroup } from './own-group.ts';
 import type { ObservedMount } from './publication/observed.ts';
 import { isMountOf } from './publication/publishable.ts';
 import { isOurs, readTag } from './tags.ts';
+import { isBlocked, usableVg } from './usable-vg.ts';
 import { tooFewDevices } from './volume/plan.ts';
 
 /** A configuration that worked: what the file said, and classes it no longer has but still needs. */
@@ -102,6 +103,11 @@ function withOwnGroup(deviceClass: DeviceClass, view: ConfigurationView): Device
   const known = withKnown(deviceClass, view);
   if (known.isGivenUp === true && findVg(view.host, known.vg) === undefined) {
     return { ...known, refusal: `${known.vg} was given up here, and no other was made since` };
+  }
+  const group = usableVg(view.host, known.vg);
+  // Room in one of two that nobody can tell apart by name must not draw anybody here.
+  if (isBlocked(group) && group.code === 'VolumeGroupAmbiguous') {
+    return { ...known, refusal: group.message };
   }
   const stranger = strangers(view).find(({ name }) => name === deviceClass.vg);
   if (stranger === undefined) return known;
