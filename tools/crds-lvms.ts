@@ -147,7 +147,9 @@ const raidConfig = z.exactOptional(
         }),
       ),
       stripes: z.exactOptional(
-        count('Disks that the data is spread over, up to 128, not for raid1.', { minimum: 2 }),
+        count('Disks that the data is spread over, in a RAID of up to 64, not for raid1.', {
+          minimum: 2,
+        }),
       ),
       stripeSize: z.exactOptional(
         quantity('A power of two from 4Ki on, not for raid1. 64Ki when it is left out.'),

@@ -109,6 +109,8 @@ export const limits = {
 
   stripesMax: 128,
   mirrorsMax: 10,
+  /** Disks of one RAID, with parity and copies: lvm takes no more. */
+  raidImagesMax: 64,
   stripeSizeBytes: 64n * KiB,
   /** LVM makes no smaller ones. */
   stripeSizeBytesMin: 4n * KiB,

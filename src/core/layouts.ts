@@ -1,3 +1,4 @@
+import { stripesMaxOf } from '../api/raid-stripes.ts';
 import { countUp } from '../base/bytes.ts';
 import { type Blocked, blocked } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
@@ -119,7 +120,7 @@ export function checkLayout(layout: Layout): Blocked | undefined {
   const problems: string[] = [];
   if ('stripes' in layout) {
     const min = layout.kind === 'raid6' ? 3 : layout.kind === 'striped' ? 1 : 2;
-    problems.push(...countProblem('stripes', layout.stripes, min, limits.stripesMax));
+    problems.push(...countProblem('stripes', layout.stripes, min, stripesMaxOf(layout.kind)));
     problems.push(...stripeSizeProblem(layout.stripeSizeBytes));
   }
   if ('mirrors' in layout) {

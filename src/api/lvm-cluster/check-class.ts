@@ -4,6 +4,7 @@ import { showList } from '../../base/show.ts';
 import { lvNameProblem } from '../lv-name.ts';
 import type { LvmDeviceClass, LvmRaid, LvmThinPool } from '../objects/lvm-cluster.ts';
 import { parseQuantity, showQuantity } from '../quantity.ts';
+import { stripesMaxOf } from '../raid-stripes.ts';
 import { fileSystemOf, isShared } from './access.ts';
 import { classField, type Findings } from './findings.ts';
 import { isGreedy, pathsOf } from './paths.ts';
@@ -169,7 +170,8 @@ function checkStripeSize({ stripeSize }: LvmRaid, field: FieldOf, findings: Find
 /** More than that no lvcreate takes. What a type cannot have at all is told elsewhere. */
 function checkRaidCounts(raid: LvmRaid, field: FieldOf, findings: Findings): void {
   const { type, mirrors = 0, stripes = 0 } = raid;
-  const { mirrorsMax, stripesMax } = limits;
+  const { mirrorsMax } = limits;
+  const stripesMax = stripesMaxOf(type);
   if (type === 'raid1' && mirrors > mirrorsMax) {
     const remedy = `write at most ${mirrorsMax}: no more copies are made`;
     findings.refuseNew(field('mirrors'), mirrors, remedy);

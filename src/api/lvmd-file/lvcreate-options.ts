@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
 import { parseLvmSize } from '../lvm-size.ts';
 import type { LayoutSpec } from '../node-spec.ts';
+import { stripesMaxOf } from '../raid-stripes.ts';
 
 /**
  * Options for lvcreate as a person wrote them, split into what decides the layout and the rest.
@@ -179,7 +180,7 @@ function layoutOf(shape: Shape): LayoutSpec | undefined {
   const kind = kindOf(shape);
   const stripes = shape.stripes ?? defaultStripes(shape.type ?? kind);
   const size = stripeSizeBytes === undefined ? {} : { stripeSizeBytes };
-  if (mirrors > limits.mirrorsMax || stripes < 1 || stripes > limits.stripesMax) return undefined;
+  if (mirrors > limits.mirrorsMax || stripes < 1 || stripes > stripesMaxOf(kind)) return undefined;
   switch (kind) {
     case 'linear': {
       // A size beside a single stripe lvm passes over; one without any stripes it refuses.

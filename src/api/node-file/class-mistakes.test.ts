@@ -218,13 +218,13 @@ refusesEach([
     title: 'too few stripes of a raid6',
     file: withClass({ raid: { type: 'raid6', stripes: 2 } }),
     field: 'deviceClasses[0].raid.stripes',
-    remedy: /from 3 to 128/,
+    remedy: /from 3 to 62/,
   },
   {
     title: 'too few stripes of a raid5',
     file: withClass({ raid: { type: 'raid5', stripes: 1 } }),
     field: 'deviceClasses[0].raid.stripes',
-    remedy: /from 2 to 128/,
+    remedy: /from 2 to 63/,
   },
   {
     title: 'more copies than lvm2 makes of a raid10',

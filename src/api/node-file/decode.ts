@@ -10,6 +10,7 @@ import type {
   RaidSpec,
   VolumeGroupSpec,
 } from '../node-spec.ts';
+import { stripesMaxOf } from '../raid-stripes.ts';
 
 /**
  * The node file: what `quarry plan` and `quarry apply` read on a host without Kubernetes.
@@ -141,7 +142,7 @@ function decodeRaid(reader: Reader): LayoutSpec {
   const whole = { isWhole: true } as const;
   const mirrors = reader.optionalNumber('mirrors', { min: 1, max: limits.mirrorsMax, ...whole });
   const stripesMin = kind === 'raid6' ? 3 : 2;
-  const stripesRange = { min: stripesMin, max: limits.stripesMax, ...whole };
+  const stripesRange = { min: stripesMin, max: stripesMaxOf(kind), ...whole };
   const stripes = reader.optionalNumber('stripes', stripesRange);
   const stripe = stripeSize(reader);
   const hasMirrors = kind === undefined || kind === 'raid1' || kind === 'raid10';

@@ -209,7 +209,8 @@ export const lvmVolumeGroupSchema = {
             stripes: {
               type: 'integer',
               minimum: 2,
-              description: 'Disks that the data is spread over, up to 128, not for raid1.',
+              description:
+                'Disks that the data is spread over, in a RAID of up to 64, not for raid1.',
             },
             stripeSize: {
               anyOf: [{ type: 'integer' }, { type: 'string' }],
