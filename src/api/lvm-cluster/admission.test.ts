@@ -50,6 +50,31 @@ test('MicroShift may write its empty cluster again and again: it stays external'
   assert.match(judgeCluster(full, there).message, /spec.configurationPolicy is "Managed": keep it/);
 });
 
+test('one that said nothing does not become one that manages nothing', () => {
+  const was: LvmCluster = { metadata, spec: {} };
+  const is: LvmCluster = { metadata, spec: { configurationPolicy: 'Managed' } };
+  const update = { operation: 'UPDATE', oldObject: was, object: is };
+  assert.match(judgeCluster(update, view()).message, /deviceClasses is missing: name at least one/);
+  const same = {
+    operation: 'UPDATE',
+    oldObject: was,
+    object: { metadata, spec: { tolerations: [] } },
+  };
+  assert.ok(judgeCluster(same, view()).isAllowed);
+});
+
+test('a class that is alone is the default: another one is named in its place', () => {
+  const alone = (name: string, isDefault?: boolean): LvmCluster => {
+    const one = { name, deviceSelector: { paths: [`/dev/${name}`] } };
+    const deviceClasses = [isDefault === undefined ? one : { ...one, default: isDefault }];
+    return { metadata, spec: { storage: { deviceClasses } } };
+  };
+  const update = { operation: 'UPDATE', oldObject: alone('vg1') };
+  const { message } = judgeCluster({ ...update, object: alone('vg2') }, view());
+  assert.match(message, /\[vg1\] is missing: leave it, or let another class be the default first/);
+  assert.ok(judgeCluster({ ...update, object: alone('vg2', true) }, view()).isAllowed);
+});
+
 test('all that is wrong is told at once', () => {
   const object: LvmCluster = {
     metadata,

@@ -1,5 +1,6 @@
-import { show } from '../../base/show.ts';
+import { show, showFew, showList } from '../../base/show.ts';
 import type { LvmDeviceClass, LvmThinPool } from '../objects/lvm-cluster.ts';
+import type { LvmVolumeGroupNodeStatus } from '../objects/lvm-volume-group.ts';
 import { parseQuantity } from '../quantity.ts';
 import { isSameJson } from '../same.ts';
 import { isShared } from './access.ts';
@@ -38,6 +39,30 @@ export function checkClassChange(was: ChangingClass, is: ChangingClass, findings
     const remedy = 'leave at least one device: a class with paths never takes every disk';
     findings.refuse(classField(name, 'deviceSelector'), is.deviceSelector, remedy);
   }
+}
+
+/** A class that took every disk may name them from now on: exactly those that it has. */
+export function checkNaming(
+  was: ChangingClass,
+  is: ChangingClass,
+  reports: readonly LvmVolumeGroupNodeStatus[],
+  findings: Findings,
+): void {
+  if (!isGreedy(was) || isGreedy(is)) return;
+  const { paths = [], optionalPaths = [] } = is.deviceSelector ?? {};
+  const named = [...paths, ...optionalPaths];
+  const names = new Set(named);
+  const unlike = reports.flatMap(({ metadata, spec }) => {
+    const group = spec?.nodeStatus?.find(({ name }) => name === is.name);
+    const has = group?.devices ?? [];
+    const isSame =
+      has.every((device) => names.has(device)) && paths.every((path) => has.includes(path));
+    return group === undefined || isSame ? [] : [`${metadata.name} has ${showList(has)}`];
+  });
+  if (unlike.length === 0) return;
+  const what = showFew(unlike);
+  const remedy = `name exactly the devices that it has, as its status shows them: ${what}`;
+  findings.refuse(classField(is.name, 'deviceSelector'), named, remedy);
 }
 
 export function unchanging(before: unknown): string {

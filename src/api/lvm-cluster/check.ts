@@ -1,14 +1,13 @@
-import { show, showFew, showList } from '../../base/show.ts';
+import { show, showList } from '../../base/show.ts';
 import type { LvmCluster, LvmDeviceClass, LvmStorageClassOptions } from '../objects/lvm-cluster.ts';
 import type { LvmVolumeGroupNodeStatus } from '../objects/lvm-volume-group.ts';
 import type { Node } from '../objects/storage.ts';
 import { isSameJson } from '../same.ts';
 import { fileSystemOf } from './access.ts';
-import { checkClassChange, unchanging } from './check-change.ts';
+import { checkClassChange, checkNaming, unchanging } from './check-change.ts';
 import { checkClass } from './check-class.ts';
 import { checkClasses } from './check-classes.ts';
 import { classField, type Finding, Findings } from './findings.ts';
-import { isGreedy } from './paths.ts';
 
 /** What the cluster is like around the object. */
 export type Surroundings = {
@@ -46,14 +45,22 @@ export function checkCreation(cluster: LvmCluster, around: Surroundings): Findin
     const remedy = `change ${showList(around.others)} instead: there can be one LVMCluster only`;
     findings.refuse('metadata.name', cluster.metadata.name, remedy);
   }
-  const isManaged = cluster.spec?.configurationPolicy !== 'ExternalConfiguration';
-  if (isManaged && classesOf(cluster).length === 0) {
-    const remedy =
-      'name at least one class, or write ExternalConfiguration for spec.configurationPolicy when \
-lvmd.yaml on each node is yours';
-    findings.refuse('spec.storage.deviceClasses', undefined, remedy);
-  }
+  if (saysNothing(cluster)) refuseNothing(findings);
+  else checkSomething(cluster, findings);
   return findings;
+}
+
+/** What is to be made must be named. One that says nothing at all is another thing. */
+export function checkSomething(cluster: Pick<LvmCluster, 'spec'>, findings: Findings): void {
+  const isManaged = cluster.spec?.configurationPolicy === 'Managed';
+  if (isManaged && classesOf(cluster).length === 0) refuseNothing(findings);
+}
+
+function refuseNothing(findings: Findings): void {
+  const remedy =
+    'name at least one class, or write ExternalConfiguration for spec.configurationPolicy when \
+lvmd.yaml on each node is yours';
+  findings.refuse('spec.storage.deviceClasses', undefined, remedy);
 }
 
 /** `reports` are what the agents tell of their groups. */
@@ -72,6 +79,7 @@ export function checkUpdate(
   }
   findings.warnings.push(...found.warnings);
   checkPolicyChange(was, is, findings);
+  if (saysNothing(was)) checkSomething(is, findings);
   checkRemoval(classesOf(was), classesOf(is), findings);
   for (const one of classesOf(is)) {
     const old = classesOf(was).find(({ name }) => name === one.name);
@@ -84,7 +92,7 @@ export function checkUpdate(
 }
 
 /** A path may stand in another place of its list by now. */
-function keyOf({ field, value }: Finding): string {
+export function keyOf({ field, value }: Finding): string {
   return `${field.replaceAll(/\[\d+\]/g, '')} ${show(value)}`;
 }
 
@@ -94,7 +102,7 @@ export function classesOf({ spec }: Pick<LvmCluster, 'spec'>): readonly LvmDevic
 
 /** Nothing is to be made: lvmd.yaml on each node says what there is. */
 export function isUnmanaged(cluster: Pick<LvmCluster, 'spec'>): boolean {
-  return classesOf(cluster).length === 0;
+  return classesOf(cluster).length === 0 && cluster.spec?.configurationPolicy !== 'Managed';
 }
 
 /** Neither who writes lvmd.yaml, nor what stands in it. */
@@ -104,30 +112,6 @@ export function saysNothing(cluster: Pick<LvmCluster, 'spec'>): boolean {
 
 function namesOf(classes: readonly LvmDeviceClass[]): readonly string[] {
   return classes.map(({ name }) => name);
-}
-
-/** A class that took every disk may name them from now on: exactly those that it has. */
-function checkNaming(
-  was: LvmDeviceClass,
-  is: LvmDeviceClass,
-  reports: readonly LvmVolumeGroupNodeStatus[],
-  findings: Findings,
-): void {
-  if (!isGreedy(was) || isGreedy(is)) return;
-  const { paths = [], optionalPaths = [] } = is.deviceSelector ?? {};
-  const named = [...paths, ...optionalPaths];
-  const names = new Set(named);
-  const unlike = reports.flatMap(({ metadata, spec }) => {
-    const group = spec?.nodeStatus?.find(({ name }) => name === is.name);
-    const has = group?.devices ?? [];
-    const isSame =
-      has.every((device) => names.has(device)) && paths.every((path) => has.includes(path));
-    return group === undefined || isSame ? [] : [`${metadata.name} has ${showList(has)}`];
-  });
-  if (unlike.length === 0) return;
-  const what = showFew(unlike);
-  const remedy = `name exactly the devices that it has, as its status shows them: ${what}`;
-  findings.refuse(classField(is.name, 'deviceSelector'), named, remedy);
 }
 
 function checkPolicyChange(was: LvmCluster, is: LvmCluster, findings: Findings): void {
@@ -150,11 +134,17 @@ function checkRemoval(
     findings.refuse('spec.storage.deviceClasses', undefined, remedy);
     return;
   }
+  const isNamed = is.some((one) => one.default === true);
+  // One that is alone is the default without saying so.
+  const isOnly = was.length === 1 && !isNamed;
   for (const { name, default: isDefault } of gone) {
-    if (isDefault !== true) continue;
-    const remedy = 'leave it, or let another class be the default first';
-    findings.refuse(classField(name), undefined, remedy);
+    if (isDefault === true || isOnly) refuseDefaultGone(name, findings);
   }
+}
+
+export function refuseDefaultGone(name: string, findings: Findings): void {
+  const remedy = 'leave it, or let another class be the default first';
+  findings.refuse(classField(name), undefined, remedy);
 }
 
 /** The schema keeps these from changing, but not from being filled in later. */

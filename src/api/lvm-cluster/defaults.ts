@@ -2,6 +2,9 @@ import type { LvmCluster } from '../objects/lvm-cluster.ts';
 import { classesOf, saysNothing } from './check.ts';
 import { isGreedy } from './paths.ts';
 
+/** Of a class that takes every disk: those that are there when its group is made. */
+export const discoveryDefault = 'Static';
+
 export type AddOperation = {
   readonly op: 'add';
   readonly path: string;
@@ -16,7 +19,7 @@ export function discoveryDefaults(cluster: LvmCluster): readonly AddOperation[] 
   return classesOf(cluster).flatMap((one, index): readonly AddOperation[] => {
     if (one.deviceDiscoveryPolicy !== undefined || !isGreedy(one)) return [];
     const path = `/spec/storage/deviceClasses/${index}/deviceDiscoveryPolicy`;
-    return [{ op: 'add', path, value: 'Static' }];
+    return [{ op: 'add', path, value: discoveryDefault }];
   });
 }
 

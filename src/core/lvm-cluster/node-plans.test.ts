@@ -119,7 +119,7 @@ test('a node that has not told of its disks is named, and one that is not meant 
 
 /** As it is when vg2 is there. */
 function served(of: LvmCluster): Partial<ClusterView> {
-  const [made] = volumeGroupsOf(cluster([vg2]));
+  const [made] = volumeGroupsOf(cluster([vg2]), []);
   const group: LvmVolumeGroup = {
     metadata: metadata('vg2', {
       finalizers: [groupFinalizer('n1')],

@@ -96,10 +96,13 @@ test('thin classes have a VolumeSnapshotClass', () => {
 
 test('agents are told what concerns them', () => {
   const one = { name: 'vg1', fstype: 'ext4', thinPoolConfig: pool } as const;
-  assert.deepEqual(volumeGroupsOf(cluster(one)), [
-    { name: 'vg1', spec: { thinPoolConfig: pool, default: true } },
+  assert.deepEqual(volumeGroupsOf(cluster(one), []), [
+    {
+      name: 'vg1',
+      spec: { thinPoolConfig: pool, default: true, deviceDiscoveryPolicy: 'Static' },
+    },
   ]);
-  const both = volumeGroupsOf(cluster(one, { name: 'vg2', default: true }));
+  const both = volumeGroupsOf(cluster(one, { name: 'vg2', default: true }), []);
   assert.deepEqual(
     both.map(({ name, spec }) => [name, spec.default]),
     [

@@ -2,7 +2,7 @@ import { fileSystemOf } from '../../api/lvm-cluster/access.ts';
 import { classesOf } from '../../api/lvm-cluster/check.ts';
 import { volumeGroupOf } from '../../api/lvm-cluster/volume-group.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
-import type { LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
+import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../../api/objects/lvm-volume-group.ts';
 import type { KubeObject } from '../../api/objects/metadata.ts';
 import type { StorageClass } from '../../api/objects/storage.ts';
 
@@ -43,6 +43,21 @@ export function isOfLvmCluster({ metadata }: KubeObject): boolean {
   return (metadata.ownerReferences ?? []).some(
     (owner) => owner.kind === kind && owner.apiVersion.split('/')[0] === group,
   );
+}
+
+/** Groups of this one, by their owner. */
+export function ownGroups({
+  groups,
+  cluster,
+}: {
+  readonly groups: readonly LvmVolumeGroup[];
+  readonly cluster: LvmCluster;
+}): readonly LvmVolumeGroup[] {
+  return groups.filter((group) => isOwn(group, cluster));
+}
+
+export function isOwn({ metadata }: KubeObject, cluster: LvmCluster): boolean {
+  return (metadata.ownerReferences ?? []).some(({ uid }) => uid === cluster.metadata.uid);
 }
 
 /** The oldest first, and of two that are of an age always the same one. */
@@ -124,6 +139,14 @@ export function snapshotClassesOf(cluster: LvmCluster, driver: string) {
 
 export type VolumeGroupObject = { readonly name: string; readonly spec: LvmVolumeGroupSpec };
 
-export function volumeGroupsOf(cluster: LvmCluster): readonly VolumeGroupObject[] {
-  return classesOf(cluster).map((one) => ({ name: one.name, spec: volumeGroupOf(cluster, one) }));
+/** `groups` are those that are there. */
+export function volumeGroupsOf(
+  cluster: LvmCluster,
+  groups: readonly LvmVolumeGroup[],
+): readonly VolumeGroupObject[] {
+  return classesOf(cluster).map((one) => {
+    const group = groups.find(({ metadata }) => metadata.name === one.name);
+    const known = group === undefined ? undefined : (group.spec ?? {});
+    return { name: one.name, spec: volumeGroupOf(cluster, one, known) };
+  });
 }

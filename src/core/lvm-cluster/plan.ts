@@ -1,7 +1,7 @@
 import { showProblem } from '../../api/decode.ts';
-import { checkCluster, classesOf } from '../../api/lvm-cluster/check.ts';
-import { checkClassChange } from '../../api/lvm-cluster/check-change.ts';
-import { type Finding, Findings } from '../../api/lvm-cluster/findings.ts';
+import { classesOf } from '../../api/lvm-cluster/check.ts';
+import { checkClassChange, checkNaming } from '../../api/lvm-cluster/check-change.ts';
+import { Findings } from '../../api/lvm-cluster/findings.ts';
 import type { LvmCluster } from '../../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
@@ -15,12 +15,15 @@ import { clusterNoteAnnotation, clusterNoteText } from './cluster-note.ts';
 import { heldBy, type VolumesView } from './gate.ts';
 import { clusterFinalizer, groupFinalizerPrefix, legacyGroupFinalizer } from './marks.ts';
 import {
+  isOwn,
   isOwnedBy,
+  ownGroups,
   snapshotClassesOf,
   storageClassesOf,
   storageClassName,
   volumeGroupsOf,
 } from './objects.ts';
+import { clusterProblems, type KnownProblem, lostClasses } from './recheck.ts';
 import { noteChanges } from './release.ts';
 import { nodesOfCluster } from './status.ts';
 
@@ -96,12 +99,13 @@ export function planCluster(view: ClusterView): ClusterPlan {
   if (!(cluster.metadata.finalizers ?? []).includes(clusterFinalizer)) {
     return { deeds: [{ kind: 'mark-cluster' }], troubles: [], waits: [] };
   }
-  const problems = checkCluster(cluster, view.nodes).problems;
+  const problems = clusterProblems(view);
   // Nothing is begun on the strength of an object that the webhook would have refused.
   const wrong = problems.filter(({ isStrict }) => !isStrict).map(showProblem);
-  if (classesOf(cluster).length === 0 && ownGroups(view).length > 0) {
-    const text = 'spec.storage.deviceClasses is missing: leave at least one class, or delete it';
-    return { deeds: [], troubles: [text], waits: [] };
+  const lost = lostClasses(view);
+  if (lost.length > 0) {
+    const deeds = classesOf(cluster).length === 0 ? [] : planReports(view);
+    return { deeds, troubles: [...wrong, ...lost], waits: [] };
   }
   const gone = planGoneClasses(view);
   const groups = wrong.length > 0 ? { ...none, refused: [] } : planGroups(view, problems);
@@ -120,17 +124,17 @@ const none: Part = { deeds: [], troubles: [], waits: [] };
 /** `refused` are classes that cannot be as they are wanted: nothing else is made for them. */
 function planGroups(
   view: ClusterView,
-  known: readonly Finding[],
+  known: readonly KnownProblem[],
 ): Part & { readonly refused: readonly string[] } {
   const deeds: Deed[] = [];
   const troubles: string[] = [];
   const refused: string[] = [];
-  for (const { name, spec } of volumeGroupsOf(view.cluster)) {
+  for (const { name, spec } of volumeGroupsOf(view.cluster, view.groups)) {
     const group = view.groups.find(({ metadata }) => metadata.name === name);
-    const found =
-      group === undefined
-        ? known.filter(({ field }) => field.includes(`deviceClasses[${name}]`)).map(showProblem)
-        : whyNotChange(group, spec);
+    const isAbout = ({ field }: KnownProblem) => field.includes(`deviceClasses[${name}]`);
+    const wrong = known.filter((one) => one.isNew && isAbout(one)).map(showProblem);
+    const changed = group === undefined ? [] : whyNotChange(group, spec, view);
+    const found = [...wrong, ...changed];
     if (found.length > 0) {
       troubles.push(...found);
       refused.push(name);
@@ -146,13 +150,22 @@ function planGroups(
   return { deeds, troubles, waits: [], refused };
 }
 
-function whyNotChange(group: LvmVolumeGroup, spec: LvmVolumeGroupSpec): readonly string[] {
+function whyNotChange(
+  group: LvmVolumeGroup,
+  spec: LvmVolumeGroupSpec,
+  { reports }: ClusterView,
+): readonly string[] {
   const { name, deletionTimestamp } = group.metadata;
   if (deletionTimestamp !== undefined) {
     return [`LVMVolumeGroup ${name} is being deleted: it is made anew when it is gone`];
   }
   const findings = new Findings();
-  checkClassChange({ name, ...group.spec }, { name, ...spec }, findings);
+  const [was, is] = [
+    { name, ...group.spec },
+    { name, ...spec },
+  ];
+  checkClassChange(was, is, findings);
+  checkNaming(was, is, reports, findings);
   return findings.problems.map(showProblem);
 }
 
@@ -201,14 +214,6 @@ function ownClasses(view: ClusterView): readonly string[] {
     .map(({ metadata }) => metadata.name.slice(prefix.length));
   const groups = ownGroups(view).map(({ metadata }) => metadata.name);
   return [...new Set([...groups, ...named])].toSorted();
-}
-
-function ownGroups({ groups, cluster }: ClusterView): readonly LvmVolumeGroup[] {
-  return groups.filter((group) => isOwn(group, cluster));
-}
-
-function isOwn({ metadata }: LvmVolumeGroup, cluster: LvmCluster): boolean {
-  return (metadata.ownerReferences ?? []).some(({ uid }) => uid === cluster.metadata.uid);
 }
 
 function isLegacy({ metadata }: LvmVolumeGroup): boolean {

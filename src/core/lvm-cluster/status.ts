@@ -75,6 +75,10 @@ function resourcesCondition(sight: ClusterSight): ConditionText {
 function groupsCondition(sight: ClusterSight): ConditionText {
   const type = 'VolumeGroupsReady';
   const isExternal = isUnmanaged(sight.cluster);
+  if (!isExternal && classesOf(sight.cluster).length === 0) {
+    const message = 'it names no device class';
+    return { type, status: 'False', reason: 'VGReadinessInProgress', message };
+  }
   const found = isExternal
     ? nodesOfCluster(sight).flatMap((node) => lvmdStanding(node, sight))
     : classesOf(sight.cluster).flatMap((one) => standingOf(one, sight));
