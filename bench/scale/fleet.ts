@@ -75,7 +75,8 @@ export class FleetNode {
       ...{ life: new Life(clock), self: this.name, log: () => undefined },
       build: { version: '0', protocols: ownProtocols },
       ...{ node: this.name, host: this.world.host(), desired: desiredNode(decoded.spec) },
-      ...{ disk: new NodeDisk(new Chance(1)), judge: () => undefined, serve: () => undefined },
+      ...{ disk: new NodeDisk(new Chance(1)), serve: () => undefined },
+      ...{ stored: () => [], judge: () => undefined },
     });
     program.run(this.#stop.signal).then(
       () => transport.close(),

@@ -20,7 +20,7 @@ import {
   withTrouble,
   withWarnings,
 } from '../core/lvm-cluster/node-report.ts';
-import { groupsHere, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
+import { groupsHere, isNobodys, type NodeWish, wishFor } from '../core/lvm-cluster/node-wish.ts';
 import { permittedWipes } from '../core/lvm-cluster/permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseNote } from '../core/lvm-cluster/release.ts';
 import { isTooLong, withServing } from '../core/lvm-cluster/serving.ts';
@@ -150,9 +150,10 @@ export class VolumeGroups {
   }
 
   async #work(node: Node, signal: AbortSignal): Promise<Again> {
-    const { groups } = this.#parts;
+    const { groups, node: name } = this.#parts;
     const note = clusterNoteOf(this.#reports.look());
-    if (note?.isUnmanaged === true && groups.size === 0) return this.#tellOfLvmd(signal);
+    const isAsked = [...groups.values()].some((group) => !isNobodys(group, name));
+    if (note?.isUnmanaged === true && !isAsked) return this.#tellOfLvmd(signal);
     const known = new Map([...(await this.#memory.read()), ...(await this.#begun.lost())]);
     const present = new Set((await this.#host()).vgs.map((vg) => vg.name));
     const tolerations = note?.tolerations;

@@ -4,6 +4,8 @@ import { GiB, KiB, MiB } from './bytes.ts';
 export const limits = {
   /** All annotations of an object may have 256 KiB together, and others write some too. */
   inventoryCharactersMax: 131_072,
+  /** What was asked of a group stands in an annotation, beside what its nodes note there. */
+  askedCharactersMax: 65_536,
   /** A plan that does not come to rest after so many steps is a bug. */
   passesMax: 200,
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleDevice } from '../../test/samples/observed.ts';
 import type { Verdict } from '../api/lvm-cluster/admission.ts';
+import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import { MiB, times } from '../base/bytes.ts';
 import { inventoryAnnotation, inventoryText } from '../core/lvm-cluster/inventory.ts';
 import type { Stores } from './duty.ts';
@@ -24,6 +25,8 @@ const claim = {
 
 type Given = {
   readonly clusters?: readonly object[];
+  /** As the server has them, when it is asked. */
+  readonly newest?: readonly object[];
   readonly claims?: readonly object[];
   readonly nodes?: readonly object[];
   readonly isKnown?: boolean;
@@ -39,7 +42,7 @@ type Asked = {
 function judged(
   path: string,
   question: Asked,
-  { clusters = [], claims = [], nodes = [], isKnown = true }: Given = {},
+  { clusters = [], newest = clusters, claims = [], nodes = [], isKnown = true }: Given = {},
 ): Verdict {
   const store = (objects: readonly object[] = []) => ({ values: () => objects, hasSynced: true });
   const kind = (objects: readonly object[] = []) => ({ values: () => objects, isKnown });
@@ -50,6 +53,7 @@ function judged(
     } as unknown as Stores,
     kinds: { clusters: kind(clusters), groups: kind(), reports: kind() } as unknown as LvmsKinds,
     ...{ namespace, driver: 'topolvm.io', isMicroShift: () => false },
+    newestClusters: () => newest as readonly LvmCluster[],
   });
   const judge = judges.get(path);
   assert.ok(judge !== undefined);
@@ -82,6 +86,24 @@ test('what holds volumes stays, with its classes and their groups', () => {
   assert.match(alone.message, /take the device class vg1 out of the LVMCluster instead/);
   const left = { metadata: { ...mine.metadata, deletionTimestamp: 'now' }, spec: mine.spec };
   assert.ok(judged(judgePaths.group, group, { clusters: [left] }).isAllowed);
+});
+
+test('a group is what the LVMCluster asks for, as the server has it', () => {
+  const mine = clusterOf('mine', 'vg1');
+  const { deviceSelector } = classOf('vg1');
+  const spec = { deviceSelector, default: true };
+  const made = (name: string, of: object) => ({
+    ...{ operation: 'CREATE', object: { metadata: named(name), spec: of } },
+  });
+  const known = { clusters: [mine] };
+  assert.ok(judged(judgePaths.group, made('vg1', spec), known).isAllowed);
+  const greedy = judged(judgePaths.group, made('x', {}), known);
+  assert.match(greedy.message, /name is "x": name it as a device class in the LVMCluster mine/);
+  const late = { clusters: [], newest: [mine] };
+  assert.ok(judged(judgePaths.group, made('vg1', spec), late).isAllowed, 'we had not heard of it');
+  const elsewhere = { ...named('x'), namespace: 'openshift-lvm-storage' };
+  const theirs = { operation: 'CREATE', object: { metadata: elsewhere, spec: {} } };
+  assert.ok(judged(judgePaths.group, theirs, known).isAllowed, 'nobody of ours looks there');
 });
 
 test('what is not acted upon may go, whatever bears its names', () => {

@@ -5,13 +5,13 @@ import {
   judgeVolumeGroup,
   type Verdict,
 } from '../api/lvm-cluster/admission.ts';
-import { classesOf } from '../api/lvm-cluster/check.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
 import { foreseeCluster } from '../core/lvm-cluster/foresee.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
 import { byAge } from '../core/lvm-cluster/objects.ts';
 import { planLines } from '../core/lvm-cluster/plan-lines.ts';
+import { KubeError } from '../kube/errors.ts';
 import type { Stores } from './duty.ts';
 import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { unsynced } from './stores.ts';
@@ -24,6 +24,8 @@ export type JudgesParts = {
   readonly namespace: string;
   readonly driver: string;
   readonly isMicroShift: () => boolean;
+  /** As the API server has them now. */
+  readonly newestClusters: () => readonly LvmCluster[] | Promise<readonly LvmCluster[]>;
 };
 
 /** LVMS' paths: what is registered there is answered here. */
@@ -34,7 +36,7 @@ export const judgePaths = {
 } as const;
 
 export function judgesOf(parts: JudgesParts): ReadonlyMap<string, Judge> {
-  const { kinds, isMicroShift } = parts;
+  const { isMicroShift } = parts;
   const known =
     (judge: Judge): Judge =>
     (question) => {
@@ -60,9 +62,9 @@ export function judgesOf(parts: JudgesParts): ReadonlyMap<string, Judge> {
       judgePaths.group,
       known((question) => {
         const request = about<LvmVolumeGroup>(question);
-        const isElsewhere = request.oldObject?.metadata.namespace !== parts.namespace;
-        if (question.operation === 'DELETE' && isElsewhere) return allowed;
-        return judgeVolumeGroup(request, wantedIn(kinds));
+        const { namespace } = (request.object ?? request.oldObject)?.metadata ?? {};
+        if (namespace !== parts.namespace) return allowed;
+        return judgeGroup(request, parts);
       }),
     ],
   ]);
@@ -130,11 +132,23 @@ function isNobodys(
   return oldest !== undefined && oldest.metadata.uid !== oldObject.metadata.uid;
 }
 
-/** Of the one that is acted upon, if it stays. */
-function wantedIn({ clusters }: LvmsKinds): readonly string[] {
-  const [oldest] = [...clusters.values()].toSorted(byAge);
-  if (oldest === undefined || oldest.metadata.deletionTimestamp !== undefined) return [];
-  return classesOf(oldest).map(({ name }) => name);
+/** Whoever wrote it may know of an LVMCluster that we have not heard of: then the server is asked. */
+function judgeGroup(
+  request: AdmissionRequest<LvmVolumeGroup>,
+  { kinds, newestClusters }: JudgesParts,
+): Verdict | Promise<Verdict> {
+  const by = (clusters: Iterable<LvmCluster>) => {
+    const [oldest] = [...clusters].toSorted(byAge);
+    return judgeVolumeGroup(request, oldest);
+  };
+  const verdict = by(kinds.clusters.values());
+  if (verdict.isAllowed) return verdict;
+  const newest = newestClusters();
+  if (!(newest instanceof Promise)) return by(newest);
+  return newest.then(by, (error: unknown) => {
+    if (!(error instanceof KubeError)) throw error;
+    return verdict;
+  });
 }
 
 const allowed: Verdict = { isAllowed: true, message: '', warnings: [], patch: [] };

@@ -1,3 +1,4 @@
+import { askedAnnotations } from '../api/lvm-cluster/asked.ts';
 import type { LvmCluster } from '../api/objects/lvm-cluster.ts';
 import type { Metadata } from '../api/objects/metadata.ts';
 import { clusterNoteAnnotation } from '../core/lvm-cluster/cluster-note.ts';
@@ -44,7 +45,8 @@ export async function carryOut(deed: Deed, cluster: LvmCluster, means: Means): P
       return release(lvmClusterKind, cluster, clusterFinalizer, means);
     case 'make-group': {
       const { name, spec } = deed;
-      const metadata = { name, namespace, ownerReferences: [ownerOf(cluster)] };
+      const annotations = askedAnnotations(spec);
+      const metadata = { name, namespace, ownerReferences: [ownerOf(cluster)], annotations };
       return unlessThere(client.create(lvmVolumeGroupKind, { metadata, spec }, { signal }));
     }
     case 'change-group':

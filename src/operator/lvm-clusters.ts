@@ -1,3 +1,4 @@
+import { isAltered } from '../api/lvm-cluster/asked.ts';
 import type { LvmCluster, LvmClusterStatus } from '../api/objects/lvm-cluster.ts';
 import { isSameJson } from '../api/same.ts';
 import { heldBy } from '../core/lvm-cluster/gate.ts';
@@ -120,7 +121,7 @@ export class LvmClusters implements Duty {
       } catch (error) {
         // One that cannot be written does not keep the others from it.
         if (!(error instanceof KubeError)) throw error;
-        troubles.push(`${deed.kind}: ${error.message}`);
+        troubles.push(`${whatFailed(deed)}: ${error.message}`);
       }
     }
     const isBegun = !plan.deeds.some(({ kind }) => kind === 'mark-cluster');
@@ -221,6 +222,12 @@ export class LvmClusters implements Duty {
 delete this one`;
     await this.#writeStatus(cluster, [text], signal);
   }
+}
+
+/** Who altered a group shall see that it is the group that cannot be set right. */
+function whatFailed(deed: Deed): string {
+  if (deed.kind !== 'change-group' || !isAltered(deed.group)) return deed.kind;
+  return `LVMVolumeGroup ${deed.group.metadata.name} was altered, and is not set right`;
 }
 
 /** It is told again with the next look, and keeps nobody else from anything. */

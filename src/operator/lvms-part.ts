@@ -2,7 +2,7 @@ import { webhookService } from '../core/cluster/installed.ts';
 import type { ClusterNames } from '../core/cluster/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/errors.ts';
-import { configMapKind } from '../kube/lvms-kinds.ts';
+import { configMapKind, lvmClusterKind } from '../kube/lvms-kinds.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import type { Address } from '../process/http-server.ts';
 import type { Log } from '../process/log.ts';
@@ -16,6 +16,8 @@ import { WebhookDoor } from './webhook-door.ts';
 
 const microShiftVersion = { namespace: 'kube-public', name: 'microshift-version' };
 const askAgainMs = 30_000;
+/** API servers wait for us meanwhile, and not longer than 10 seconds. */
+const newestMs = 5_000;
 
 export type LvmsParts = {
   readonly client: KubeClient;
@@ -57,11 +59,16 @@ export class LvmsPart {
   }
 
   async #answer(signal: AbortSignal): Promise<void> {
-    const { stores, namespace, names, webhook, clock, chance, log } = this.#parts;
+    const { client, stores, namespace, names, webhook, clock, chance, log } = this.#parts;
     if (webhook === undefined || this.registration === undefined) return;
     const judges = judgesOf({
       ...{ stores, kinds: this.kinds, namespace, driver: names.driver },
       isMicroShift: () => this.#isMicroShift,
+      newestClusters: async () => {
+        const newest = { kind: 'newest' } as const;
+        const options = { timeoutMs: newestMs, isOnce: true };
+        return (await client.list(lvmClusterKind, { namespace }, newest, options)).items;
+      },
     });
     const { secrets } = this.registration.stores;
     await new WebhookDoor({ secrets, judges, address: webhook, clock, chance, log }).run(signal);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { askedAnnotation } from '../../src/api/lvm-cluster/asked.ts';
 import type { LvmClusterSpec, LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
+import { KubeError } from '../../src/kube/errors.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { LvmWorld, namespace } from './lvm-world.ts';
 
@@ -124,5 +126,67 @@ test('an LVMCluster that says nothing leaves all to lvmd.yaml, as MicroShift has
   assert.equal(world.cluster?.status?.state, 'Ready', told(world));
   assert.match(JSON.stringify(world.cluster?.status), /VGsUnmanaged/);
   assert.deepEqual([...world.names(lvmVolumeGroups), ...world.names(classes)], []);
+  world.stop();
+});
+
+test('a group that somebody altered is set right, whatever it was', async () => {
+  const world = await settled(vg1, vg2);
+  const right = specOf(world, 'vg1');
+  const matchExpressions = [{ key: 'a', operator: 'Exists' }];
+  for (const altered of [
+    { nodeSelector: { nodeSelectorTerms: [{ matchExpressions }] } },
+    { raidConfig: { type: 'raid1' } },
+    { deviceSelector: null },
+    { thinPoolConfig: { name: 'pool', overprovisionRatio: 2 } },
+  ]) {
+    await world.edit(lvmVolumeGroups, 'vg1', { spec: altered }, namespace);
+    await world.pass(5_000);
+    assert.deepEqual(specOf(world, 'vg1'), right, JSON.stringify(altered));
+    assert.equal(world.cluster?.status?.state, 'Ready', told(world));
+  }
+  await world.edit(
+    lvmVolumeGroups,
+    'vg1',
+    { spec: { deviceSelector: { paths: ['/dev/a', '/dev/z'] } } },
+    namespace,
+  );
+  await world.pass(5_000);
+  assert.deepEqual(specOf(world, 'vg1'), right);
+  const { annotations } =
+    world.groups.find(({ metadata: { name } }) => name === 'vg1')?.metadata ?? {};
+  assert.equal(annotations?.['release.devices.quarry.io/n1'], '{"/dev/z":""}', 'it is given back');
+  world.stop();
+});
+
+test('a group that cannot be set right is blamed, and not the class', async () => {
+  const world = await settled(vg1);
+  world.meanwhile = ({ method, path }) => {
+    if (method !== 'PATCH' || !path.includes('lvmvolumegroups/vg1')) return;
+    throw new KubeError('Invalid', 'raidConfig cannot be changed: make another device class');
+  };
+  await world.edit(lvmVolumeGroups, 'vg1', { spec: { raidConfig: { type: 'raid1' } } }, namespace);
+  await world.pass(5_000);
+  assert.match(
+    told(world),
+    /^LVMVolumeGroup vg1 was altered, and is not set right: .*raidConfig cannot/,
+  );
+  assert.doesNotMatch(told(world), /spec.storage/);
+  world.stop();
+});
+
+test('of a group that says not what was asked both are named', async () => {
+  const world = await settled(vg1);
+  const metadata = { annotations: { [askedAnnotation]: null } };
+  const spec = { raidConfig: { type: 'raid1' } };
+  await world.edit(lvmVolumeGroups, 'vg1', { metadata, spec }, namespace);
+  await world.pass(5_000);
+  assert.match(told(world), /deviceClasses\[vg1\].raidConfig is missing: keep it at/);
+  assert.match(
+    told(world),
+    /LVMVolumeGroup vg1 spec is .*: if somebody altered it, and not the class/,
+  );
+  await world.edit(lvmVolumeGroups, 'vg1', { spec: { raidConfig: null } }, namespace);
+  await world.pass(5_000);
+  assert.equal(world.cluster?.status?.state, 'Ready', told(world));
   world.stop();
 });

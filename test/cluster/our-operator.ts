@@ -1,7 +1,9 @@
+import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import { judgesOf } from '../../src/operator/judges.ts';
 import { runKinds } from '../../src/operator/kind-watch.ts';
 import { lvmsKinds } from '../../src/operator/lvm-clusters-kinds.ts';
 import { type Operator, startOperator } from '../../src/operator/operator.ts';
+import { collections } from '../kube/fake-api-rules.ts';
 import { driver, namespace, type OperatorProgram, type Surroundings } from './programs.ts';
 
 /** The operator as it is, without its socket and its metrics. */
@@ -18,7 +20,14 @@ export const ourLvmsOperator: OperatorProgram = (around) => ({
     const { clock, chance } = around;
     const { stores, failed } = await start(around, { actsOnLvmClusters: true });
     const kinds = lvmsKinds({ client: around.client(), clock, chance }, namespace);
-    around.judge(judgesOf({ stores, kinds, namespace, driver, isMicroShift: () => false }));
+    const newestClusters = () =>
+      around.stored(collections.lvmClusters) as unknown as readonly LvmCluster[];
+    around.judge(
+      judgesOf({
+        ...{ stores, kinds, namespace, driver, newestClusters },
+        isMicroShift: () => false,
+      }),
+    );
     await Promise.race([failed, runKinds(Object.values(kinds), signal)]);
   },
 });

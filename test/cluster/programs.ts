@@ -5,6 +5,7 @@ import type { KubeClient } from '../../src/kube/client.ts';
 import type { Clock } from '../../src/kube/ports.ts';
 import type { Transport } from '../../src/kube/transport.ts';
 import type { Judge } from '../../src/operator/webhook.ts';
+import type { Stored } from '../kube/fake-api.ts';
 import type { FakeHost } from '../world/fake-host.ts';
 import type { Life } from './life.ts';
 import type { NodeDisk } from './node-disk.ts';
@@ -23,6 +24,8 @@ export type Surroundings = {
   /** What it is and understands. */
   readonly build: Build;
   readonly log: (line: { readonly level: string; readonly message: string }) => void;
+  /** What the API server has: it asks us, and waits meanwhile. */
+  readonly stored: (collection: string) => readonly Stored[];
   /** From now on API servers find these behind the Service. */
   readonly judge: (judges: ReadonlyMap<string, Judge>) => void;
 };

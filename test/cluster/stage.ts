@@ -257,6 +257,7 @@ export class ClusterStage {
       client: () => new KubeClient({ transport: link(), clock: life.clock, chance: fraction }),
       ...{ clock: life.clock, chance: fraction, wall: () => clock.nowMs(), life, self },
       build: this.builds.get(machine) ?? { version: '0', protocols: ownProtocols },
+      stored: (collection) => api.all(collection),
       judge: (judges) => this.webhook.serve({ life, machine, judges }),
       log: ({ level, message, ...rest }) => {
         this.lines.push(`${machine} ${role} ${level} ${message} ${JSON.stringify(rest)}`);

@@ -14,6 +14,7 @@ import type { Wipes } from '../../src/core/device/wipes.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import type { LvmdSight } from '../../src/core/lvm-cluster/external-report.ts';
 import type { Inventory } from '../../src/core/lvm-cluster/inventory.ts';
+import { ownerOf } from '../../src/core/lvm-cluster/objects.ts';
 import { lvmdDeviceClasses } from '../../src/core/lvmd.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Informer } from '../../src/kube/informer.ts';
@@ -27,6 +28,7 @@ import type { DeviceSpec } from '../world/devices.ts';
 import { Stage } from './stage.ts';
 
 const namespace = 'quarry-system';
+const owner = { metadata: { name: 'mine', uid: 'mine', resourceVersion: '1' } };
 
 const withClasses = { spec: { storage: { deviceClasses: [{ name: 'vg1' }] } } } as const;
 
@@ -164,7 +166,8 @@ export class GroupScene {
   }
 
   group(name: string, spec: LvmVolumeGroupSpec, changes: Partial<Metadata> = {}): void {
-    this.put(collections.lvmVolumeGroups, { metadata: { name, namespace, ...changes }, spec });
+    const metadata = { name, namespace, ownerReferences: [ownerOf(owner)], ...changes };
+    this.put(collections.lvmVolumeGroups, { metadata, spec });
   }
 
   change(name: string, change: { readonly metadata?: object; readonly spec?: object }): void {

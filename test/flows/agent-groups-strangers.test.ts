@@ -130,6 +130,11 @@ function told({ api }: AgentClusterScene): LvmVolumeGroupStatus | undefined {
   return report.nodeStatus?.find(({ name }) => name === 'vg1');
 }
 
+const owner = {
+  ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster' },
+  ...{ name: 'mine', uid: 'mine' },
+};
+
 async function served(t: TestContext): Promise<AgentClusterScene> {
   const scene = await AgentClusterScene.begin(t, true);
   scene.options = { makesGroups: true };
@@ -137,7 +142,7 @@ async function served(t: TestContext): Promise<AgentClusterScene> {
   const metadata = { name: 'n1', namespace: 'ns', annotations: note };
   scene.api.put(collections.lvmNodeStatuses, { metadata, spec: {} });
   scene.api.put(collections.lvmVolumeGroups, {
-    metadata: { name: 'vg1', namespace: 'ns' },
+    metadata: { name: 'vg1', namespace: 'ns', ownerReferences: [owner] },
     spec: { default: true, deviceSelector: { paths: ['/dev/sdb'] } },
   });
   await scene.start();

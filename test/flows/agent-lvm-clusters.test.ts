@@ -21,7 +21,11 @@ async function begin(t: TestContext): Promise<AgentClusterScene> {
 
 function ask(scene: AgentClusterScene, metadata: object = {}): void {
   const spec = { default: true, deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
-  scene.api.put(lvmVolumeGroups, { metadata: { name: 'vg1', namespace, ...metadata }, spec });
+  const ownerReferences = [
+    { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'mine', uid: 'mine' },
+  ];
+  const marks = { name: 'vg1', namespace, ownerReferences, ...metadata };
+  scene.api.put(lvmVolumeGroups, { metadata: marks, spec });
 }
 
 function stateOf(scene: AgentClusterScene): string | undefined {

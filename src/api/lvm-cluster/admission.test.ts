@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { LvmCluster, LvmDeviceClass } from '../objects/lvm-cluster.ts';
 import type { LvmVolumeGroup, LvmVolumeGroupSpec } from '../objects/lvm-volume-group.ts';
 import { type AdmissionView, fillInCluster, judgeCluster, judgeVolumeGroup } from './admission.ts';
+import { askedAnnotations } from './asked.ts';
 
 const metadata = { name: 'mine', namespace: 'ns', uid: 'u', resourceVersion: '1' };
 
@@ -131,35 +132,101 @@ test('marks, and the end of what is going, are never refused', () => {
   );
 });
 
-test('a volume group is judged like the class it came from', () => {
-  const group = (spec: LvmVolumeGroupSpec): LvmVolumeGroup => ({ metadata, spec });
-  const pool = { name: 'pool', overprovisionRatio: 10 };
-  const named = { deviceSelector: { paths: ['/dev/sdb'] } };
-  assert.ok(judgeVolumeGroup({ operation: 'CREATE', object: group(named) }, []).isAllowed);
-  const wrong = group({ deviceSelector: { paths: ['sdb'] } });
+const named = { deviceSelector: { paths: ['/dev/vg1'] } };
+
+function group(
+  name: string,
+  spec: LvmVolumeGroupSpec,
+  annotations: Readonly<Record<string, string>> = {},
+): LvmVolumeGroup {
+  return { metadata: { ...metadata, name, annotations }, spec };
+}
+
+function made(object: LvmVolumeGroup, of: LvmCluster | undefined) {
+  return judgeVolumeGroup({ operation: 'CREATE', object }, of);
+}
+
+function changed(was: LvmVolumeGroup, is: LvmVolumeGroup, of: LvmCluster | undefined) {
+  return judgeVolumeGroup({ operation: 'UPDATE', oldObject: was, object: is }, of);
+}
+
+test('a volume group is made as its LVMCluster asks for it, and no other one is', () => {
+  const of = cluster('vg1', 'vg2');
+  assert.ok(made(group('vg1', { ...named, default: true }), of).isAllowed);
+  assert.equal(
+    made(group('vg1', {}), of).message,
+    'LVMVolumeGroup vg1 spec.default is missing: write true, as the device class vg1 of the \
+LVMCluster mine asks for it, or change it there; LVMVolumeGroup vg1 spec.deviceSelector is missing: \
+write {"paths":["/dev/vg1"]}, as the device class vg1 of the LVMCluster mine asks for it, or change \
+it there',
+  );
+  assert.equal(
+    made(group('x', {}), of).message,
+    'LVMVolumeGroup metadata.name is "x": name it as a device class in the LVMCluster mine instead: \
+no other group is made on nodes',
+  );
+  assert.match(made(group('vg1', named), undefined).message, /as a device class in an LVMCluster/);
+  const going = { ...of, metadata: { ...metadata, deletionTimestamp: 'now' } };
+  const late = made(group('vg1', { ...named, default: true }), going);
+  assert.match(late.message, /wait until the LVMCluster mine is deleted/);
+});
+
+test('a class that takes every disk may leave it to the operator which', () => {
+  const of: LvmCluster = { metadata, spec: { storage: { deviceClasses: [{ name: 'vg1' }] } } };
+  const filled: LvmVolumeGroupSpec = { default: true, deviceDiscoveryPolicy: 'Static' };
+  assert.ok(made(group('vg1', filled), of).isAllowed);
+  assert.ok(made(group('vg1', { default: true }), of).isAllowed, 'as an older operator writes it');
+  const open = group('vg1', { default: true, deviceDiscoveryPolicy: 'Dynamic' });
+  assert.match(made(open, of).message, /deviceDiscoveryPolicy is "Dynamic": write "Static"/);
+  const opened = changed(group('vg1', filled), group('vg1', { default: true }), of);
+  assert.match(opened.message, /spec.deviceDiscoveryPolicy is missing: write "Static"/);
+});
+
+test('a volume group is changed in its LVMCluster, and the way back to that is open', () => {
+  const of = cluster('vg1', 'vg2');
+  const right = { ...named, default: true };
+  const more = { ...right, deviceSelector: { paths: ['/dev/vg1', '/dev/z'] } };
   assert.match(
-    judgeVolumeGroup({ operation: 'CREATE', object: wrong }, []).message,
-    /starts with \/dev/,
+    changed(group('vg1', right), group('vg1', more), of).message,
+    /^LVMVolumeGroup vg1 spec.deviceSelector is .*\/dev\/z.*: write {"paths":\["\/dev\/vg1"\]}, as/,
   );
-  const changed = judgeVolumeGroup(
-    {
-      ...{ operation: 'UPDATE', oldObject: group({ ...named, thinPoolConfig: pool }) },
-      object: group({ ...named, thinPoolConfig: { ...pool, name: 'other' } }),
-    },
-    [],
+  const terms = [{ matchExpressions: [{ key: 'a', operator: 'Exists' as const }] }];
+  for (const altered of [
+    ...[more, { default: true }, { ...right, nodeSelector: { nodeSelectorTerms: terms } }],
+    { ...right, raidConfig: { type: 'raid1' } as const },
+  ]) {
+    const notes = askedAnnotations(right);
+    assert.ok(changed(group('vg1', altered, notes), group('vg1', right), of).isAllowed);
+    assert.ok(changed(group('vg1', altered), group('vg1', right), of).isAllowed);
+    const marked = { ...group('vg1', altered), metadata: { ...metadata, finalizers: ['a/b'] } };
+    assert.ok(changed(group('vg1', altered), marked, of).isAllowed, 'a mark is no wish');
+  }
+});
+
+test('a volume group that nobody asks for any more is left as it is', () => {
+  const of = cluster('vg2');
+  const was = group('vg1', { ...named, default: true });
+  assert.ok(changed(was, group('vg1', named), of).isAllowed, 'another one is the default');
+  const { message } = changed(was, group('vg1', { default: true }), of);
+  assert.match(
+    message,
+    /^LVMVolumeGroup vg1 spec is .*: leave it as it is, or name it as a device/,
   );
-  assert.match(changed.message, /thinPoolConfig.name is "other": keep it at "pool"/);
-  const odd = { ...named, thinPoolConfig: { ...pool, chunkSize: '1Ki' } };
-  const more = { ...odd, thinPoolConfig: { ...odd.thinPoolConfig, overprovisionRatio: 5 } };
-  const known = { operation: 'UPDATE', oldObject: group(odd), object: group(more) };
-  assert.ok(judgeVolumeGroup(known, []).isAllowed, 'what is there already may stay');
+});
+
+test('a volume group that cannot be is not made, whoever asks for it', () => {
+  const wrong = { name: 'vg1', default: true, deviceSelector: { paths: ['sdb'] } };
+  const of: LvmCluster = { metadata, spec: { storage: { deviceClasses: [wrong] } } };
+  const { name: _name, ...spec } = wrong;
+  assert.match(made(group('vg1', spec), of).message, /starts with \/dev/);
 });
 
 test('a volume group goes with its class, and not by itself', () => {
-  const deletion = { operation: 'DELETE', oldObject: { metadata: { ...metadata, name: 'vg1' } } };
+  const deletion = { operation: 'DELETE', oldObject: group('vg1', named) };
   assert.equal(
-    judgeVolumeGroup(deletion, ['vg1']).message,
+    judgeVolumeGroup(deletion, cluster('vg1')).message,
     'LVMVolumeGroup vg1 cannot be deleted: take the device class vg1 out of the LVMCluster instead',
   );
-  assert.ok(judgeVolumeGroup(deletion, ['vg2']).isAllowed);
+  assert.ok(judgeVolumeGroup(deletion, cluster('vg2')).isAllowed);
+  assert.ok(judgeVolumeGroup(deletion, undefined).isAllowed);
 });

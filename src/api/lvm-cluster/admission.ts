@@ -4,10 +4,10 @@ import type { LvmCluster } from '../objects/lvm-cluster.ts';
 import type { LvmVolumeGroup } from '../objects/lvm-volume-group.ts';
 import { isSameJson } from '../same.ts';
 import { checkCreation, checkUpdate, classesOf, type Surroundings } from './check.ts';
-import { checkClassChange } from './check-change.ts';
 import { checkClass } from './check-class.ts';
 import { type AddOperation, discoveryDefaults, policyDefault } from './defaults.ts';
 import { Findings } from './findings.ts';
+import { whyUnasked } from './unasked.ts';
 
 /** What an API server asks before it takes an object. */
 export type AdmissionRequest<T> = {
@@ -78,37 +78,45 @@ ${showFew(volumes)}; delete these first`;
 }
 
 /**
- * Agents act by it, so it is looked at as closely as the class that it came from. `wanted` are the
- * classes of an LVMCluster that is not going: their groups go with them, and not by themselves.
+ * Agents act by it, so it has to be what its LVMCluster asks for, and is looked at as closely.
+ * `cluster` is the one that is acted upon, if there is one.
  */
 export function judgeVolumeGroup(
   { operation, object, oldObject }: AdmissionRequest<LvmVolumeGroup>,
-  wanted: readonly string[],
+  cluster: LvmCluster | undefined,
 ): Verdict {
-  if (operation === 'DELETE') {
-    const name = oldObject?.metadata.name ?? '';
-    if (!wanted.includes(name)) return allowed;
-    const remedy = `take the device class ${name} out of the LVMCluster instead`;
-    const message = `LVMVolumeGroup ${name} cannot be deleted: ${remedy}`;
-    return { ...allowed, isAllowed: false, message };
-  }
+  if (operation === 'DELETE') return judgeGroupDeletion(oldObject?.metadata.name ?? '', cluster);
   if (object === undefined || object === null) return allowed;
   const { name } = object.metadata;
+  const old = oldObject ?? undefined;
+  // Marks, and the end of what is going, are no changes of what is wanted.
+  if (old !== undefined && isSameJson(old.spec ?? {}, object.spec ?? {})) return allowed;
   if (object.spec === undefined || object.spec === null) {
     const message = `LVMVolumeGroup ${name} has no spec: name the class in the LVMCluster instead`;
     return { ...allowed, isAllowed: false, message };
   }
-  const is = { name, ...object.spec };
-  const was = oldObject?.spec === undefined ? undefined : { name, ...oldObject.spec };
-  if (was !== undefined && isSameJson(was, is)) return allowed;
+  const unasked = whyUnasked(name, object.spec, old, cluster);
+  const known = old?.spec === undefined ? [] : problemsOf({ name, ...old.spec });
   const findings = new Findings();
-  checkClass(is, findings);
-  if (was !== undefined) checkClassChange(was, is, findings);
-  const known = was === undefined ? [] : problemsOf(was);
-  const problems = findings.problems.filter(
+  checkClass({ name, ...object.spec }, findings);
+  const unfit = findings.problems.filter(
     (problem) => !problem.isStrict || !known.includes(showProblem(problem)),
   );
-  return verdictOf({ problems, warnings: [] });
+  return verdictOf({ problems: [...unasked, ...unfit], warnings: [] });
+}
+
+/** The group of a class goes with it, and not by itself. */
+function judgeGroupDeletion(name: string, cluster: LvmCluster | undefined): Verdict {
+  const isGoing = cluster?.metadata.deletionTimestamp !== undefined;
+  const isWanted = !isGoing && isNamed(name, cluster);
+  if (!isWanted) return allowed;
+  const remedy = `take the device class ${name} out of the LVMCluster instead`;
+  const message = `LVMVolumeGroup ${name} cannot be deleted: ${remedy}`;
+  return { ...allowed, isAllowed: false, message };
+}
+
+function isNamed(deviceClass: string, cluster: LvmCluster | undefined): boolean {
+  return cluster !== undefined && classesOf(cluster).some(({ name }) => name === deviceClass);
 }
 
 function problemsOf(group: Parameters<typeof checkClass>[0]): readonly string[] {

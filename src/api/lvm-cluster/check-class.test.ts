@@ -93,8 +93,8 @@ describe('what LVM takes in no class is refused', () => {
       const told = `${at}.${field} is ${show(value)}: ${remedy}`;
       assert.deepEqual(checkCreation(of(parts), around).problems.map(showProblem), [told]);
       const { name: _name, ...spec } = of(parts).spec?.storage?.deviceClasses?.[0] ?? { name: '' };
-      const object = { metadata: { ...metadata, name: 'vg1' }, spec };
-      const { message } = judgeVolumeGroup({ operation: 'CREATE', object }, ['vg1']);
+      const object = { metadata: { ...metadata, name: 'vg1' }, spec: { ...spec, default: true } };
+      const { message } = judgeVolumeGroup({ operation: 'CREATE', object }, of(parts));
       assert.equal(message, told, 'and in its volume group');
     });
     test(`${field} ${show(value).slice(0, 40)} may stay where it is, and is told`, () => {

@@ -1,3 +1,4 @@
+import { askedAnnotations } from '../../api/lvm-cluster/asked.ts';
 import type {
   LvmVolumeGroup,
   LvmVolumeGroupNodeStatus,
@@ -87,7 +88,9 @@ function groupsAfter(
   const ownerReferences = [ownerOf(cluster)];
   if (deed.kind === 'make-group') {
     const { name, spec } = deed;
-    return [...groups, { metadata: { ...metadataOf(name), ownerReferences }, spec }];
+    const annotations = askedAnnotations(spec);
+    const metadata = { ...metadataOf(name), ownerReferences, annotations };
+    return [...groups, { metadata, spec }];
   }
   const { metadata } = deed.group;
   const others = without(groups, metadata.name);

@@ -13,6 +13,7 @@ import type { ForeseenCluster } from './foresee.ts';
 import { type Inventory, inventoryAnnotation, readInventory } from './inventory.ts';
 import { groupFinalizer } from './marks.ts';
 import { leavingNode, wishFor } from './node-wish.ts';
+import { isOfLvmCluster } from './objects.ts';
 import { permittedWipes } from './permitted-wipes.ts';
 import { noteAfterLook, noteText, releaseAnnotation, releaseNote } from './release.ts';
 
@@ -47,9 +48,8 @@ type Tolerations = Parameters<typeof isMeant>[2];
 function markedFor(node: Node, group: LvmVolumeGroup, tolerations: Tolerations): LvmVolumeGroup {
   const { metadata, spec } = group;
   const isGoing = metadata.deletionTimestamp !== undefined;
-  if (isGoing || hasMark(node, group) || !isMeant(node, spec?.nodeSelector, tolerations)) {
-    return group;
-  }
+  const mayBegin = isOfLvmCluster(group) && isMeant(node, spec?.nodeSelector, tolerations);
+  if (isGoing || hasMark(node, group) || !mayBegin) return group;
   const finalizers = [...(metadata.finalizers ?? []), groupFinalizer(node.metadata.name)];
   return { ...group, metadata: { ...metadata, finalizers } };
 }

@@ -11,6 +11,10 @@ function metadata(name: string, changes: Partial<Metadata> = {}): Metadata {
   return { name, uid: name, resourceVersion: '1', ...changes };
 }
 
+const ownerReferences = [
+  { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'mine', uid: 'mine' },
+];
+
 const mark = 'cleanup.vgmanager.node.topolvm.io/n1';
 
 function group(
@@ -18,7 +22,7 @@ function group(
   spec: LvmVolumeGroupSpec = {},
   changes: Partial<Metadata> = {},
 ): LvmVolumeGroup {
-  return { metadata: metadata(name, { finalizers: [mark], ...changes }), spec };
+  return { metadata: metadata(name, { finalizers: [mark], ownerReferences, ...changes }), spec };
 }
 
 const n1: Node = { metadata: metadata('n1', { labels: { disk: 'ssd' } }) };
@@ -48,9 +52,10 @@ test('a node is asked for the groups that mean it, in one order', () => {
     group('d', {}, { finalizers: [] }),
     group('e', {}, { deletionTimestamp: 'now' }),
     group('f', {}, { deletionTimestamp: 'now', finalizers: ['of/another'] }),
+    group('g', {}, { finalizers: [], ownerReferences: [] }),
   ]);
   assert.deepEqual(names(served), ['a', 'b']);
-  assert.deepEqual(names(unmarked), ['d'], 'it is marked first, and made then');
+  assert.deepEqual(names(unmarked), ['d'], 'it is marked first; and nobody asked for the last');
   assert.deepEqual(names(leaving), ['e']);
   assert.deepEqual(
     desired.volumeGroups.map(({ name, isManaged }) => [name, isManaged]),

@@ -12,6 +12,7 @@ import { type DesiredNode, desiredNode } from '../node.ts';
 import type { ObservedNode } from '../observed.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { groupFinalizer, wipedAnnotation } from './marks.ts';
+import { isOfLvmCluster } from './objects.ts';
 import { releaseNote } from './release.ts';
 
 /** What objects ask of one node. */
@@ -46,8 +47,7 @@ export type NodeWish = {
 export function wishFor(view: NodeView): NodeWish {
   const { node, groups, report, tolerations } = view;
   const { name } = node.metadata;
-  const isMarked = ({ metadata }: LvmVolumeGroup) =>
-    (metadata.finalizers ?? []).includes(groupFinalizer(name));
+  const isMarked = (group: LvmVolumeGroup) => isMarkedFor(name, group);
   const isGoing = ({ metadata }: LvmVolumeGroup) => metadata.deletionTimestamp !== undefined;
   const inOrder = groups.toSorted((one, other) =>
     one.metadata.name < other.metadata.name ? -1 : 1,
@@ -64,6 +64,8 @@ export function wishFor(view: NodeView): NodeWish {
   const mayBegin = (group: LvmVolumeGroup) =>
     tolerations !== undefined &&
     !isMarked(group) &&
+    // LVMS and the operator give each an owner: no disk is taken for one that nobody asked for.
+    isOfLvmCluster(group) &&
     isMeant(node, group.spec?.nodeSelector, tolerations);
   return {
     desired: desiredFor(served, view),
@@ -71,6 +73,15 @@ export function wishFor(view: NodeView): NodeWish {
     unmarked: meant.filter(mayBegin),
     leaving: inOrder.filter((group) => isGoing(group) && isMarked(group)),
   };
+}
+
+/** One that nobody asked for is as good as none, unless this node has begun it already. */
+export function isNobodys(group: LvmVolumeGroup, node: string): boolean {
+  return !isOfLvmCluster(group) && !isMarkedFor(node, group);
+}
+
+function isMarkedFor(node: string, { metadata }: LvmVolumeGroup): boolean {
+  return (metadata.finalizers ?? []).includes(groupFinalizer(node));
 }
 
 type Seen = Pick<NodeView, 'node' | 'report' | 'known' | 'givenUp' | 'present'>;

@@ -1,4 +1,5 @@
 import { fileSystemOf } from '../../api/lvm-cluster/access.ts';
+import { askedOf } from '../../api/lvm-cluster/asked.ts';
 import { classesOf } from '../../api/lvm-cluster/check.ts';
 import { volumeGroupOf } from '../../api/lvm-cluster/volume-group.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
@@ -146,7 +147,7 @@ export function volumeGroupsOf(
 ): readonly VolumeGroupObject[] {
   return classesOf(cluster).map((one) => {
     const group = groups.find(({ metadata }) => metadata.name === one.name);
-    const known = group === undefined ? undefined : (group.spec ?? {});
+    const known = group === undefined ? undefined : askedOf(group);
     return { name: one.name, spec: volumeGroupOf(cluster, one, known) };
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { askedAnnotation, askedAnnotations } from '../../api/lvm-cluster/asked.ts';
 import type { PersistentVolumeClaim } from '../../api/objects/claim.ts';
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
@@ -41,7 +42,8 @@ function group(
   spec: LvmVolumeGroupSpec,
   changes: Partial<Metadata> = {},
 ): LvmVolumeGroup {
-  return { metadata: metadata(name, { ownerReferences, ...changes }), spec };
+  const annotations = { ...askedAnnotations(spec), ...changes.annotations };
+  return { metadata: metadata(name, { ownerReferences, ...changes, annotations }), spec };
 }
 
 function node(name: string): Node {
@@ -114,7 +116,7 @@ function shown(deed: Deed): string {
     case 'delete-snapshot-class':
       return `${deed.kind} ${deed.name}`;
     case 'change-group':
-      return [deed.kind, deed.group.metadata.name, ...deed.notes.flat()].join(' ');
+      return [deed.kind, deed.group.metadata.name, ...notesOf(deed)].join(' ');
     case 'delete-group':
       return `${deed.kind} ${deed.group.metadata.name}`;
     case 'free-group':
@@ -127,6 +129,11 @@ function shown(deed: Deed): string {
     default:
       return deed.kind;
   }
+}
+
+/** What was asked goes with every change. */
+function notesOf({ notes }: Extract<Deed, { kind: 'change-group' }>) {
+  return notes.filter(([key]) => key !== askedAnnotation).flat();
 }
 
 test('a cluster that is as it should be needs nothing', () => {

@@ -1,4 +1,5 @@
 import { showProblem } from '../../api/decode.ts';
+import { askedNote, askedOf, isNoted } from '../../api/lvm-cluster/asked.ts';
 import { classesOf } from '../../api/lvm-cluster/check.ts';
 import { checkClassChange, checkNaming } from '../../api/lvm-cluster/check-change.ts';
 import { Findings } from '../../api/lvm-cluster/findings.ts';
@@ -64,7 +65,7 @@ export type Deed =
       readonly kind: 'change-group';
       readonly group: LvmVolumeGroup;
       readonly spec: LvmVolumeGroupSpec;
-      /** Which devices shall leave, in annotations that differ. */
+      /** Which devices shall leave and what was asked, in annotations that differ. */
       readonly notes: ReturnType<typeof noteChanges>;
     }
   | { readonly kind: 'delete-group'; readonly group: LvmVolumeGroup }
@@ -141,7 +142,8 @@ function planGroups(
     } else if (group === undefined) {
       deeds.push({ kind: 'make-group', name, spec });
     } else {
-      const notes = noteChanges(group, spec);
+      // Whoever altered it alone is set right: of the class nothing has changed.
+      const notes = [...noteChanges(group, spec), ...askedNote(group, spec)];
       const isSame = isSameJson(group.spec ?? {}, spec) && notes.length === 0;
       const isOurs = isOwn(group, view.cluster) && !isLegacy(group);
       if (!isSame || !isOurs) deeds.push({ kind: 'change-group', group, spec, notes });
@@ -161,11 +163,15 @@ function whyNotChange(
   }
   const findings = new Findings();
   const [was, is] = [
-    { name, ...group.spec },
+    { name, ...askedOf(group) },
     { name, ...spec },
   ];
   checkClassChange(was, is, findings);
   checkNaming(was, is, reports, findings);
+  if (findings.problems.length > 0 && !isNoted(group)) {
+    const remedy = 'if somebody altered it, and not the class, write there what the class has';
+    findings.refuse(`LVMVolumeGroup ${name} spec`, group.spec, remedy);
+  }
   return findings.problems.map(showProblem);
 }
 
@@ -197,7 +203,7 @@ function noDefault(group: LvmVolumeGroup | undefined): readonly Deed[] {
   const isGoing = metadata?.deletionTimestamp !== undefined;
   if (group === undefined || spec?.default !== true || isGoing) return [];
   const { default: _default, ...others } = spec;
-  return [{ kind: 'change-group', group, spec: others, notes: [] }];
+  return [{ kind: 'change-group', group, spec: others, notes: askedNote(group, others) }];
 }
 
 /** Does a cluster that stays have the class? */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { askedAnnotations } from '../../api/lvm-cluster/asked.ts';
 import type { LvmCluster, LvmDeviceClass } from '../../api/objects/lvm-cluster.ts';
 import type {
   LvmVolumeGroup,
@@ -30,7 +31,8 @@ function cluster(...deviceClasses: readonly LvmDeviceClass[]): LvmCluster {
 function group(name: string, spec: LvmVolumeGroupSpec): LvmVolumeGroup {
   const owner = { kind: 'LVMCluster', name: 'mine', uid: 'uid-mine' };
   const ownerReferences = [{ apiVersion: 'lvm.topolvm.io/v1alpha1', ...owner }];
-  return { metadata: metadata(name, { ownerReferences }), spec };
+  const annotations = askedAnnotations(spec);
+  return { metadata: metadata(name, { ownerReferences, annotations }), spec };
 }
 
 function report(

@@ -1,4 +1,5 @@
 import { showProblem } from '../../api/decode.ts';
+import { askedOf } from '../../api/lvm-cluster/asked.ts';
 import {
   checkCluster,
   checkSomething,
@@ -47,16 +48,17 @@ function beforeAndAfter({ cluster, groups }: View) {
   );
   const found = classesOf(cluster).map((one) => {
     const group = groups.find(({ metadata }) => metadata.name === one.name);
-    const isSame = isSameJson(group?.spec ?? {}, wanted.get(one.name));
-    return { one, group, rank: group === undefined ? 2 : isSame ? 0 : 1 };
+    if (group === undefined) return { one, asked: undefined, rank: 2 };
+    const asked = askedOf(group);
+    return { one, asked, rank: isSameJson(asked, wanted.get(one.name)) ? 0 : 1 };
   });
   const inOrder = found.toSorted((one, other) => one.rank - other.rank);
-  const was = inOrder.flatMap(({ one, group }): readonly LvmDeviceClass[] => {
-    if (group === undefined) return [];
+  const was = inOrder.flatMap(({ one, asked }): readonly LvmDeviceClass[] => {
+    if (asked === undefined) return [];
     const { name, fstype, storageClassOptions: options } = one;
     const fileSystem = fstype === undefined ? {} : { fstype };
     const others = options === undefined ? {} : { storageClassOptions: options };
-    return [{ name, ...fileSystem, ...others, ...group.spec }];
+    return [{ name, ...fileSystem, ...others, ...asked }];
   });
   return { is: inOrder.map(({ one }) => one), was };
 }
@@ -86,7 +88,7 @@ function checkDefaultStays(
 ): void {
   const names = new Set(classes.map(({ name }) => name));
   const defaults = groups.filter(
-    ({ metadata, spec }) => spec?.default === true && metadata.deletionTimestamp === undefined,
+    (group) => askedOf(group).default === true && group.metadata.deletionTimestamp === undefined,
   );
   const isWanted = ({ metadata }: LvmVolumeGroup) => names.has(metadata.name);
   // Another one is the default already, or is named for it: then this one was not the last.
