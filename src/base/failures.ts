@@ -209,7 +209,7 @@ export const failures = {
     'FAILED_PRECONDITION',
     'after-change',
     'administrator',
-    'Make room on the other devices of its group, or put its path back.',
+    'Add a device to its group, make room on the others, or put its path back.',
   ),
   DeviceBusy: row(
     'FAILED_PRECONDITION',

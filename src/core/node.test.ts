@@ -39,7 +39,14 @@ test('a managed group is ours by its tag and takes new devices', () => {
     isManaged: true,
     takesNewDevices: true,
     release: [],
+    devicesMin: 1,
   });
+});
+
+test('a group needs the devices that the most demanding of its classes needs', () => {
+  const layouts = [{ kind: 'raid1' }, { kind: 'raid6' }, { kind: 'linear' }] as const;
+  const [vg] = desiredNode(nodeWith(...layouts.map((layout) => classOf(layout)))).volumeGroups;
+  assert.equal(vg?.devicesMin, 5);
 });
 
 test('an unmanaged group is used by name and never changed, nor is a pool made in it', () => {

@@ -8,7 +8,7 @@ import type {
 import { bytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { DeviceClass } from './device-class.ts';
-import type { Layout } from './layouts.ts';
+import { devicesMin, type Layout } from './layouts.ts';
 import type { DesiredThinPool } from './thin-pool/desired.ts';
 import type { DesiredVg } from './volume-group/desired.ts';
 
@@ -27,7 +27,7 @@ export function desiredNode(
   spec: NodeSpec,
   known: ReadonlyMap<string, string> = new Map(),
 ): DesiredNode {
-  const volumeGroups = spec.volumeGroups.map((vg) => desiredVg(vg, known.get(vg.name)));
+  const volumeGroups = spec.volumeGroups.map((vg) => desiredVg(vg, spec, known.get(vg.name)));
   const managed = new Set(
     spec.volumeGroups.filter((vg) => vg.ownership === 'managed').map((vg) => vg.name),
   );
@@ -42,8 +42,13 @@ export function desiredNode(
   };
 }
 
-function desiredVg(spec: VolumeGroupSpec, uuid: string | undefined): DesiredVg {
+function desiredVg(
+  spec: VolumeGroupSpec,
+  { deviceClasses }: Pick<NodeSpec, 'deviceClasses'>,
+  uuid: string | undefined,
+): DesiredVg {
   const { devices } = spec;
+  const inIt = deviceClasses.filter(({ volumeGroup }) => volumeGroup === spec.name);
   return {
     name: spec.name,
     uuid,
@@ -54,6 +59,7 @@ function desiredVg(spec: VolumeGroupSpec, uuid: string | undefined): DesiredVg {
     isManaged: spec.ownership === 'managed',
     takesNewDevices: spec.ownership === 'managed' && !isStatic(devices),
     release: [],
+    devicesMin: Math.max(1, ...inIt.map(({ layout }) => devicesMin(layoutOf(layout)))),
   };
 }
 

@@ -146,7 +146,10 @@ const byName = new WeakMap<ObservedVg, ReadonlyMap<string, ObservedLv>>();
 
 /** Extents that new volumes may use, per device that can give any. */
 export function freeExtentsByPv(vg: ObservedVg): readonly bigint[] {
-  return vg.pvs
-    .filter((pv) => pv.isAllocatable && !pv.isMissing)
-    .map((pv) => pv.freeBytes / vg.extentSizeBytes);
+  return usablePvs(vg).map((pv) => pv.freeBytes / vg.extentSizeBytes);
+}
+
+/** Devices that new volumes may lie on. */
+export function usablePvs({ pvs }: Pick<ObservedVg, 'pvs'>): readonly ObservedPv[] {
+  return pvs.filter((pv) => pv.isAllocatable && !pv.isMissing);
 }

@@ -125,6 +125,11 @@ export class GroupScene {
     });
   }
 
+  /** The classes that volumes can be made in. */
+  served(): LvmdSight['classes'] {
+    return this.#sight().classes;
+  }
+
   /** What an agent serves with that file. */
   #sight(): LvmdSight {
     const file = 'lvmd.yaml';

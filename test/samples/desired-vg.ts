@@ -12,6 +12,7 @@ export function desiredVgOf(given: Partial<DesiredVg> = {}): DesiredVg {
     adopt: 'tagged',
     takesNewDevices: true,
     release: [],
+    devicesMin: 1,
     ...given,
   };
 }

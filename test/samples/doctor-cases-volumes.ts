@@ -120,6 +120,18 @@ export const groups: readonly Case[] = [
     details: ['lv1: partial, 40 % in step'],
   },
   {
+    title: 'a RAID class has too few devices',
+    change: report(
+      sample.groupStatus(),
+      sample.raidGroup({
+        status: 'Degraded',
+        reason: 'LayoutNeedsDevices: raid1 needs 2 devices but safe has 1',
+      }),
+    ),
+    found: [['GroupUnwell', status, /safe on n1: LayoutNeedsDevices: raid1 needs 2 devices/]],
+    remedy: /^Add devices to the volume group/,
+  },
+  {
     title: 'a group is unwell for another reason',
     change: report(
       sample.groupStatus({ status: 'Degraded', reason: 'VolumeGroupForeign: no tag' }),

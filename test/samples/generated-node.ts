@@ -181,5 +181,6 @@ export function generatedVg(name: string): fc.Arbitrary<DesiredVg> {
       [],
       fc.subarray(['orphan', ...[0, 1, 2, 3].map((index) => `pv-${pathOf('sd', index)}`)]),
     ),
+    devicesMin: rarely(1, fc.integer({ min: 2, max: 4 })),
   });
 }

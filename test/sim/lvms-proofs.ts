@@ -49,6 +49,7 @@ function unready({ machine, one, others, told, isGivenUp }: Told): readonly stri
   return [
     ...(vg.tags.includes('lvms') ? [] : ['the group is somebody else’s']),
     ...(missing > 0 ? [`${missing} devices are missing`] : []),
+    ...(vg.pvs.length < devicesMin(one) ? ['it has too few devices for a volume'] : []),
     ...left.map(({ path }) => `${path} is wanted and free, and is not taken`),
     ...strange.map(({ path }) => `${path} is in it, and is not wanted any more`),
     ...(one.thinPoolConfig === undefined || pool?.type === 'thin-pool' ? [] : ['it has no pool']),
@@ -107,7 +108,9 @@ const proofs: Readonly<Record<string, Proof>> = {
   VolumeGroupForeign: ({ machine, one }) =>
     vgOn(machine, one.name)?.tags.includes('lvms') === false,
   InsufficientCapacity: isFull,
-  DeviceStays: isFull,
+  DeviceStays: (of, reason) =>
+    reason.includes(' would be left') ? isFew(of, reason) : isFull(of, reason),
+  LayoutNeedsDevices: isFew,
 };
 
 /** `DeviceNotUsable: /dev/sdb: it is mounted; /dev/sdc: there is no such device` */
@@ -135,6 +138,23 @@ function isFull({ machine, one }: Told, reason: string): boolean {
   const [, path] = /: (\/dev\/\S+) holds /.exec(reason) ?? [];
   if (path !== undefined) return isTight(machine, vg, path);
   return freeExtents(vg) * vg.extentBytes < 256 * 1024 ** 2;
+}
+
+/** Volumes of the class lie on more devices than the group has, or than would be left. */
+function isFew({ machine, one }: Told, reason: string): boolean {
+  const vg = vgOn(machine, one.name);
+  if (vg === undefined) return false;
+  const members = membersOf(machine, vg);
+  const [, path] = /^DeviceStays: (\/dev\/\S+) stays in /.exec(reason) ?? [];
+  if (path === undefined) return members.length < devicesMin(one);
+  const device = members.find((each) => each.path === path);
+  const isWanted = device === undefined || isOneOf(device, namedBy(one));
+  return !isWanted && members.length - 1 < devicesMin(one);
+}
+
+/** Of the only kind that stories have. */
+function devicesMin({ raidConfig: raid }: Pick<LvmDeviceClass, 'raidConfig'>): number {
+  return raid?.type === 'raid1' ? (raid.mirrors ?? 1) + 1 : 1;
 }
 
 function isTight({ world }: Machine, vg: Vg, path: string): boolean {

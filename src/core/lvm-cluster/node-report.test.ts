@@ -126,6 +126,33 @@ test('what will need somebody soon is told beside size and room', () => {
   assert.match(told?.free ?? '', /^\d+[KMG]i$/);
 });
 
+test('a RAID class that has too few devices says so, unless something worse is to be told', () => {
+  const raidConfig = { type: 'raid5' } as const;
+  const pvs = ['/dev/sdb', '/dev/sdc'].map((device) => samplePv({ device }));
+  const third = samplePv({ device: '/dev/sdd' });
+  const whole = [...pvs, third];
+  const rows = [
+    [pvs, 'Degraded', /^LayoutNeedsDevices: raid5 needs 3 devices but vg1 has 2: .* has 1 more$/],
+    [[...pvs, { ...third, isAllocatable: false }], 'Degraded', /^LayoutNeedsDevices: .* has 2/],
+    [[...pvs, { ...third, isMissing: true }], 'Degraded', /^VolumeGroupPartial: /],
+    [whole, 'Ready', /^$/],
+  ] as const;
+  for (const [given, state, reason] of rows) {
+    const isPartial = given.some(({ isMissing }) => isMissing);
+    const lvs = [sampleLv()];
+    const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs: given, lvs, isPartial });
+    const told = report({ ...named, raidConfig }, nodeOf([inGroup], { vgs: [vg] }));
+    assert.equal(told?.status, state, JSON.stringify(told));
+    assert.match(told?.reason ?? '', reason);
+  }
+});
+
+test('a class without RAID makes do with one device', () => {
+  const pvs = [samplePv({ device: '/dev/sdb' })];
+  const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs });
+  assert.equal(report(named, nodeOf([inGroup], { vgs: [vg] }))?.status, 'Ready');
+});
+
 test('RAID volumes are told one by one', () => {
   const lvs = [
     sampleLv({ name: 'b', kind: 'raid1', syncPercent: 50.5 }),

@@ -9,6 +9,7 @@ import type { Blocked } from '../../base/failures.ts';
 import { showFew } from '../../base/show.ts';
 import { planDevices } from '../device/plan.ts';
 import { deviceStatus } from '../device/status.ts';
+import { devicesMin } from '../layouts.ts';
 import type { DesiredNode } from '../node.ts';
 import {
   findLv,
@@ -17,10 +18,12 @@ import {
   type ObservedLv,
   type ObservedNode,
   type ObservedVg,
+  usablePvs,
 } from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
 import type { DesiredThinPool } from '../thin-pool/desired.ts';
 import { poolWarning, thinPoolStatus } from '../thin-pool/status.ts';
+import { tooFewDevices } from '../volume/plan.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
 import { volumeGroupStatus } from '../volume-group/status.ts';
@@ -55,7 +58,11 @@ function groupReport(
   const vg = findVg(node, name);
   // A pool without a group waits for it.
   const ofPool = vg === undefined || pool === undefined ? well : poolStanding(pool, node);
-  const { state, reason } = worst([status, ofPool, vg === undefined ? well : raidStanding(vg)]);
+  const ofRaid = vg === undefined ? [] : [raidStanding(vg)];
+  // More devices may be coming just now.
+  const isSettled = vg !== undefined && status.state !== 'Progressing';
+  const ofDevices = isSettled ? devicesStandings(desired, vg) : [];
+  const { state, reason } = worst([status, ofPool, ...ofRaid, ...ofDevices]);
   const devices = deviceStatus(planDevices(own, node, others));
   const excluded = devices
     .filter((device) => device.state === 'left-alone')
@@ -187,6 +194,18 @@ function raidStanding(vg: ObservedVg): Standing {
   const names = unwell.map(({ name, health }) => `${vg.name}/${name} (${health})`).toSorted();
   const reason = `VolumeUnhealthy: ${showFew(names)}`;
   return { state: status === 'failed' ? 'Failed' : 'Degraded', reason };
+}
+
+/** The group is there, and yet a class of it can give nothing. */
+function devicesStandings({ deviceClasses }: DesiredNode, vg: ObservedVg): readonly Standing[] {
+  const layouts = deviceClasses.filter((one) => one.vg === vg.name).map(({ layout }) => layout);
+  return layouts.flatMap((layout): readonly Standing[] => {
+    const needs = devicesMin(layout);
+    const few = needs === 1 ? undefined : tooFewDevices(layout, vg);
+    if (few === undefined) return [];
+    const remedy = `nothing is made in it before it has ${needs - usablePvs(vg).length} more`;
+    return [{ state: 'Degraded', reason: `${few.code}: ${few.message}: ${remedy}` }];
+  });
 }
 
 /** What will need somebody soon, and stops nothing yet. */

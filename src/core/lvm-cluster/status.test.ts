@@ -104,6 +104,7 @@ test('the worst group says how the cluster is', () => {
     told({ reports: [report('n1', one), report('n2', other)] });
   const failed = { status: 'Failed', reason: 'DeviceNotFound: no /dev/sdb' };
   const degraded = { status: 'Degraded', reason: 'VolumeGroupPartial: one is missing' };
+  const few = { status: 'Degraded', reason: 'LayoutNeedsDevices: raid1 needs 2 devices' };
   const going = { status: 'Progressing' };
   assert.deepEqual(groups(degraded, failed), [
     'Failed',
@@ -112,6 +113,10 @@ test('the worst group says how the cluster is', () => {
   assert.deepEqual(groups(degraded, going), [
     'Degraded',
     'VGsDegraded: vg1 on n1: VolumeGroupPartial: one is missing',
+  ]);
+  assert.deepEqual(groups({}, few), [
+    'Degraded',
+    'VGsDegraded: vg1 on n2: LayoutNeedsDevices: raid1 needs 2 devices',
   ]);
   assert.deepEqual(groups({}, going), [
     'Progressing',

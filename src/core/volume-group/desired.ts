@@ -16,4 +16,6 @@ export type DesiredVg = {
   readonly takesNewDevices: boolean;
   /** UUIDs of PVs that shall leave the group, their extents moved away first. */
   readonly release: readonly string[];
+  /** Volumes of its classes lie on so many devices: with fewer none is made. */
+  readonly devicesMin: number;
 };

@@ -5,7 +5,13 @@ import { limits } from '../../base/limits.ts';
 import { showBytes, showList } from '../../base/show.ts';
 import { type Choice, isNamed, namesOf, planDevices } from '../device/plan.ts';
 import { inUseReasons } from '../device/reasons.ts';
-import type { ObservedDevice, ObservedNode, ObservedPv, ObservedVg } from '../observed.ts';
+import {
+  type ObservedDevice,
+  type ObservedNode,
+  type ObservedPv,
+  type ObservedVg,
+  usablePvs,
+} from '../observed.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest, type Step } from '../step.ts';
 import { isBlocked, usableVg } from '../usable-vg.ts';
@@ -225,6 +231,8 @@ function planRelease(desired: DesiredVg, vg: ObservedVg, looked: Looked): Decisi
 may be another name of it`;
       return blocked('DeviceStays', message);
     }
+    const few = isBegun && pv.freeBytes < pv.sizeBytes ? undefined : tooFewLeft(desired, vg, pv);
+    if (few !== undefined) return few;
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
       if (isBlocked(permit)) return blocked('DeviceStays', permit.message);
@@ -289,10 +297,25 @@ function isMoveIn(vg: ObservedVg, path: string): boolean {
   return path.startsWith(stem) && /^[0-9]+$/.test(path.slice(stem.length));
 }
 
+/** Without it no volume of the class could be made, and those that are there have no place. */
+function tooFewLeft(
+  { devicesMin }: DesiredVg,
+  vg: ObservedVg,
+  { uuid, device }: ObservedPv,
+): Decision | undefined {
+  const left = usablePvs(vg).filter((other) => other.uuid !== uuid).length;
+  // The last one has its own words.
+  if (left >= devicesMin || devicesMin === 1) return undefined;
+  const message =
+    `${device} stays in ${vg.name}: volumes of its class need ${devicesMin} devices, and ${left} ` +
+    'would be left: name another device first, or this one again';
+  return blocked('DeviceStays', message);
+}
+
 function roomElsewhere(vg: ObservedVg, pv: ObservedPv): Decision | undefined {
   const used = pv.sizeBytes - pv.freeBytes;
-  const free = vg.pvs
-    .filter((other) => other.uuid !== pv.uuid && other.isAllocatable && !other.isMissing)
+  const free = usablePvs(vg)
+    .filter((other) => other.uuid !== pv.uuid)
     .reduce((total, other) => total + other.freeBytes, 0n);
   if (free >= used) return undefined;
   const message =

@@ -14,7 +14,13 @@ import {
   logicalExtents,
 } from '../layouts.ts';
 import { copySourceName } from '../names.ts';
-import { findLv, type ObservedHost, type ObservedLv, type ObservedVg } from '../observed.ts';
+import {
+  findLv,
+  type ObservedHost,
+  type ObservedLv,
+  type ObservedVg,
+  usablePvs,
+} from '../observed.ts';
 import { usableOwnVg } from '../own-group.ts';
 import { permitFor } from '../permit.ts';
 import { type Decision, next, rest } from '../step.ts';
@@ -190,7 +196,7 @@ export function roomToCreate(
 
 /** Some layouts need devices, not only room. */
 export function tooFewDevices(layout: Layout, vg: ObservedVg): Blocked | undefined {
-  const usable = vg.pvs.filter((pv) => pv.isAllocatable && !pv.isMissing).length;
+  const usable = usablePvs(vg).length;
   const needs = devicesMin(layout);
   if (layout.kind === 'thin' || usable >= needs) return undefined;
   const message = `${layout.kind} needs ${needs} devices but ${vg.name} has ${usable}`;
