@@ -93,6 +93,14 @@ export const groups: readonly Case[] = [
     found: [['PoolFull', status, /data 82 %/]],
   },
   {
+    title: 'the metadata of a pool has no room to grow',
+    change: report(
+      sample.groupStatus({ warnings: ['thin pool vg1/pool has 4 MiB of metadata, and'] }),
+      sample.raidGroup(),
+    ),
+    found: [['GroupUnwell', status, /vg1 on n1: thin pool vg1\/pool has 4 MiB/]],
+  },
+  {
     title: 'a pool has no room for data',
     change: report(
       sample.groupStatus({

@@ -9,7 +9,7 @@ import { isOfNode } from '../cluster/capacity-objects.ts';
 import { wordIn } from '../cluster/logical-volume-refusal.ts';
 import { clusterNames } from '../cluster/names.ts';
 import { tellsOfContent } from '../device/reasons.ts';
-import { isPoolReason, withoutPool } from '../lvm-cluster/node-report.ts';
+import { isFillWarning, withoutPool } from '../lvm-cluster/node-report.ts';
 import { storageClassName } from '../lvm-cluster/objects.ts';
 import { type Finding, type FindingCode, finding } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';
@@ -77,7 +77,7 @@ function ofWarnings(told: Told): readonly Finding[] {
   return warnings.flatMap((warning) => {
     const isMissing = warning.startsWith('a device of ');
     if (isMissing && isTold) return [];
-    if (isPoolReason(warning)) return [of('PoolFull', told, warning)];
+    if (isFillWarning(warning)) return [of('PoolFull', told, warning)];
     return [of(isMissing ? 'DeviceMissing' : 'GroupUnwell', told, warning)];
   });
 }

@@ -118,6 +118,27 @@ test('a pool that fills is warned of long before it is full', () => {
   assert.equal(withPool({ dataPercent: 79.9 })?.warnings, undefined);
 });
 
+test('metadata that has no room to grow is told with what it has, shall have and lacks', () => {
+  const thinPoolConfig = {
+    ...{ name: 'pool', overprovisionRatio: 10, sizePercent: 90, metadataSize: '64Mi' },
+    metadataSizeCalculationPolicy: 'Static',
+  } as const;
+  const pool = samplePool({ name: 'pool', sizeBytes: extents(960), metadataSizeBytes: extents(4) });
+  const told = (free: number) => {
+    const pvs = [samplePv({ device: '/dev/sdb', freeBytes: extents(free) })];
+    const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs: [pool] });
+    return report({ ...named, thinPoolConfig }, nodeOf([inGroup], { vgs: [vg] }));
+  };
+  const few = told(20);
+  assert.equal(few?.status, 'Ready', JSON.stringify(few));
+  assert.deepEqual(few?.warnings, [
+    'thin pool vg1/pool has 16 MiB of metadata, and 64 MiB are wanted: with its spare copy that ' +
+      'takes 96 MiB, 16 MiB more than is free; add devices to its group',
+  ]);
+  const enough = told(24);
+  assert.deepEqual([enough?.status, enough?.warnings], ['Progressing', undefined]);
+});
+
 test('what will need somebody soon is told beside size and room', () => {
   const pvs = [samplePv({ device: '/dev/sdb' }), samplePv({ device: '/dev/sdc', isMissing: true })];
   const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs });

@@ -12,7 +12,6 @@ import { deviceStatus } from '../device/status.ts';
 import { devicesMin } from '../layouts.ts';
 import type { DesiredNode } from '../node.ts';
 import {
-  findLv,
   findVg,
   type ObservedHost,
   type ObservedLv,
@@ -22,7 +21,7 @@ import {
 } from '../observed.ts';
 import { raidHealth } from '../raid-health.ts';
 import type { DesiredThinPool } from '../thin-pool/desired.ts';
-import { poolWarning, thinPoolStatus } from '../thin-pool/status.ts';
+import { poolWarnings, thinPoolStatus } from '../thin-pool/status.ts';
 import { tooFewDevices } from '../volume/plan.ts';
 import type { DesiredVg } from '../volume-group/desired.ts';
 import { isWanted, pathsOfPv } from '../volume-group/plan.ts';
@@ -68,7 +67,10 @@ function groupReport(
     .filter((device) => device.state === 'left-alone')
     .map(({ path, reasons }) => ({ name: path, reasons: reasons.toSorted() }));
   const raid = vg === undefined ? undefined : raidReport(vg);
-  const warnings = [...fillWarning(pool, vg), ...warningsOf(vg, node), ...unnamedOf(own, vg, node)];
+  const warnings = [
+    ...[...warningsOfPool(pool, vg), ...warningsOf(vg, node)],
+    ...unnamedOf(own, vg, node),
+  ];
   const members = vg?.pvs.map(({ device }) => device).toSorted() ?? lastTold(own, { node, before });
   return {
     ...policy,
@@ -164,6 +166,11 @@ export function isPoolReason(reason: string): boolean {
   return reason.startsWith(ofPool);
 }
 
+/** A warning of a pool that will be full. */
+export function isFillWarning(text: string): boolean {
+  return isPoolReason(text) && text.includes(' is filling: ');
+}
+
 /** The code comes first in it. */
 export function withoutPool(reason: string): string {
   return isPoolReason(reason) ? reason.slice(reason.indexOf(': ') + 2) : reason;
@@ -219,13 +226,12 @@ export function warningsOf(vg: ObservedVg | undefined, node: ObservedHost): read
   ];
 }
 
-function fillWarning(
+function warningsOfPool(
   pool: DesiredThinPool | undefined,
   vg: ObservedVg | undefined,
 ): readonly string[] {
-  const lv = pool === undefined || vg === undefined ? undefined : findLv(vg, pool.name);
-  const filling = lv === undefined ? undefined : poolWarning(lv);
-  return filling === undefined ? [] : [`${ofPool}${vg?.name}/${lv?.name} ${filling}`];
+  if (pool === undefined || vg === undefined) return [];
+  return poolWarnings(pool, vg).map((text) => `${ofPool}${vg.name}/${pool.name} ${text}`);
 }
 
 function unnamedOf(

@@ -11,7 +11,7 @@ import {
 } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
 import { freeExtents } from '../capacity.ts';
-import type { ObservedVg } from '../observed.ts';
+import type { ObservedLv, ObservedVg } from '../observed.ts';
 
 export type DesiredThinPool = {
   readonly vg: string;
@@ -58,6 +58,19 @@ export function freeForPools(vg: ObservedVg): Bytes {
 /** LVM gives no more than dm-thin can use, whatever is asked for. */
 export function wantedMetadata({ metadataBytes }: DesiredThinPool): Bytes | undefined {
   return metadataBytes === undefined ? undefined : least(metadataBytes, metadataUsable);
+}
+
+/** Metadata that is smaller than wanted, and how much room its group lacks for the rest of it. */
+export function metadataWish(
+  desired: DesiredThinPool,
+  vg: ObservedVg,
+  { metadataSizeBytes: present }: ObservedLv,
+) {
+  const wanted = wantedMetadata(desired);
+  if (wanted === undefined || present === undefined || present >= wanted) return undefined;
+  // The spare copy grows with it.
+  const takes = times(roundUp(minus(wanted, present), vg.extentSizeBytes), 2);
+  return { wanted, present, takes, lacking: minus(takes, freeForPools(vg)) };
 }
 
 /** The smallest chunk, from the wanted one up, that metadata of legal size can address. */

@@ -1,4 +1,4 @@
-import { least, roundDown, sum, times } from '../../base/bytes.ts';
+import { least, noBytes, roundDown, sum, times } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { showBytes } from '../../base/show.ts';
 import { checkLvName } from '../names.ts';
@@ -8,7 +8,7 @@ import { type Decision, next, rest } from '../step.ts';
 import { ownerTag, readTag, tagOf, thinPoolRole } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
-import { type DesiredThinPool, freeForPools, shapeOfPool, wantedMetadata } from './desired.ts';
+import { type DesiredThinPool, freeForPools, metadataWish, shapeOfPool } from './desired.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
   const home = { vg: desired.vg, ...(desired.vgUuid && { vgUuid: desired.vgUuid }) };
@@ -72,22 +72,14 @@ function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv
     return blocked('ThinPoolUnhealthy', `${vg.name}/${pool.name}: ${pool.health}`);
   }
   const target = { vg: vg.name, vgUuid: vg.uuid, lv: pool.name, lvUuid: pool.uuid };
-  const metadata = metadataGrowth(desired, vg, pool);
-  if (metadata !== undefined) {
-    return next({ kind: 'extend-thin-pool-metadata', ...target, metadataBytes: metadata });
+  const metadata = metadataWish(desired, vg, pool);
+  if (metadata?.lacking === noBytes) {
+    return next({ kind: 'extend-thin-pool-metadata', ...target, metadataBytes: metadata.wanted });
   }
   const sizeBytes = dataGrowth(desired, vg, pool);
   if (sizeBytes !== undefined) return next({ kind: 'extend-thin-pool', ...target, sizeBytes });
   if (!pool.isActive) return next({ kind: 'activate-lv', ...target });
   return rest;
-}
-
-function metadataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) {
-  const wanted = wantedMetadata(desired);
-  const present = pool.metadataSizeBytes;
-  if (wanted === undefined || present === undefined || present >= wanted) return undefined;
-  // The spare copy grows with it.
-  return freeForPools(vg) >= (wanted - present) * 2n ? wanted : undefined;
 }
 
 /** The pool follows its group when devices were added, and only where the group is all its own. */

@@ -1,7 +1,14 @@
-import type { Bytes } from '../../base/bytes.ts';
+import { type Bytes, noBytes } from '../../base/bytes.ts';
 import { limits } from '../../base/limits.ts';
-import { findLv, findVg, type ObservedHost, type ObservedLv } from '../observed.ts';
-import type { DesiredThinPool } from './desired.ts';
+import { showBytes } from '../../base/show.ts';
+import {
+  findLv,
+  findVg,
+  type ObservedHost,
+  type ObservedLv,
+  type ObservedVg,
+} from '../observed.ts';
+import { type DesiredThinPool, metadataWish } from './desired.ts';
 import { planThinPool } from './plan.ts';
 
 export type ThinPoolStatus = {
@@ -47,10 +54,28 @@ export function poolComplaint(pool: ObservedLv): string {
 }
 
 /** What stops nothing yet. */
-export function poolWarning(pool: ObservedLv): string | undefined {
+export function poolWarnings(desired: DesiredThinPool, vg: ObservedVg): readonly string[] {
+  const pool = findLv(vg, desired.name);
+  if (pool === undefined) return [];
+  return [fillWarning(pool), metadataWarning(desired, vg, pool)].flatMap((text) => text ?? []);
+}
+
+function fillWarning(pool: ObservedLv): string | undefined {
   const fill = fillOf(pool);
   if (fill < limits.thinPoolWarnPercent || fill >= limits.thinPoolFullPercent) return undefined;
   return `is filling: ${fillText(pool)}; delete volumes, or add devices to its group`;
+}
+
+/** It stays as it is, and nothing else would tell so. */
+function metadataWarning(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) {
+  const wish = metadataWish(desired, vg, pool);
+  if (wish === undefined || wish.lacking === noBytes) return undefined;
+  const { present, wanted, takes, lacking } = wish;
+  return (
+    `has ${showBytes(present)} of metadata, and ${showBytes(wanted)} are wanted: with its spare ` +
+    `copy that takes ${showBytes(takes)}, ${showBytes(lacking)} more than is free; add devices ` +
+    'to its group'
+  );
 }
 
 function fillOf({ dataPercent = 0, metadataPercent = 0 }: ObservedLv): number {
