@@ -117,7 +117,10 @@ const thinPoolConfig = z.exactOptional(
         }),
       ),
       chunkSize: z.exactOptional(
-        quantity('Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out.'),
+        quantity(
+          'Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out. ' +
+            'Larger where it cannot address a new pool.',
+        ),
       ),
       metadataSizeCalculationPolicy: z.exactOptional(
         sizePolicy.meta({

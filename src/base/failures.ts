@@ -181,12 +181,6 @@ export const failures = {
     'administrator',
     'Look at `lvs -a -o +lv_health_status` and repair the thin pool.',
   ),
-  ThinPoolTooSmallChunks: row(
-    'FAILED_PRECONDITION',
-    'never',
-    'administrator',
-    'Choose a larger chunk size: metadata of at most 16 GiB cannot address this pool.',
-  ),
   NoUsableDevices: row(
     'FAILED_PRECONDITION',
     'after-change',

@@ -101,6 +101,14 @@ export const groups: readonly Case[] = [
     found: [['GroupUnwell', status, /vg1 on n1: thin pool vg1\/pool has 4 MiB/]],
   },
   {
+    title: 'a pool has larger chunks than asked for, and nobody can change that',
+    change: report(
+      sample.groupStatus({ warnings: ['thin pool vg1/pool has chunks of 1 MiB, not of'] }),
+      sample.raidGroup(),
+    ),
+    found: [],
+  },
+  {
     title: 'a pool has no room for data',
     change: report(
       sample.groupStatus({

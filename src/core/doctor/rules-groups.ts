@@ -9,7 +9,7 @@ import { isOfNode } from '../cluster/capacity-objects.ts';
 import { wordIn } from '../cluster/logical-volume-refusal.ts';
 import { clusterNames } from '../cluster/names.ts';
 import { tellsOfContent } from '../device/reasons.ts';
-import { isFillWarning, withoutPool } from '../lvm-cluster/node-report.ts';
+import { isChunkWarning, isFillWarning, withoutPool } from '../lvm-cluster/node-report.ts';
 import { storageClassName } from '../lvm-cluster/objects.ts';
 import { type Finding, type FindingCode, finding } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';
@@ -77,6 +77,8 @@ function ofWarnings(told: Told): readonly Finding[] {
   return warnings.flatMap((warning) => {
     const isMissing = warning.startsWith('a device of ');
     if (isMissing && isTold) return [];
+    // There is nothing to be done about it.
+    if (isChunkWarning(warning)) return [];
     if (isFillWarning(warning)) return [of('PoolFull', told, warning)];
     return [of(isMissing ? 'DeviceMissing' : 'GroupUnwell', told, warning)];
   });

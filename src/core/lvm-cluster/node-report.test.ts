@@ -14,6 +14,7 @@ import type {
   LvmVolumeGroupSpec,
   LvmVolumeGroupStatus,
 } from '../../api/objects/lvm-volume-group.ts';
+import { MiB, TiB, times } from '../../base/bytes.ts';
 import type { ObservedLv, ObservedNode } from '../observed.ts';
 import { reportFor } from './node-report.ts';
 import { wishFor } from './node-wish.ts';
@@ -116,6 +117,27 @@ test('a pool that fills is warned of long before it is full', () => {
     assert.match(told?.warnings?.join() ?? '', /^thin pool vg1\/pool is filling: data \d+ %/);
   }
   assert.equal(withPool({ dataPercent: 79.9 })?.warnings, undefined);
+});
+
+test('a pool with other chunks than asked for says which, and why', () => {
+  const config = { name: 'pool', overprovisionRatio: 10, sizePercent: 90 } as const;
+  const pool = samplePool({ name: 'pool', sizeBytes: extents(900), chunkSizeBytes: MiB });
+  const told = (chunkSize: string, lvs: readonly ObservedLv[], sizeBytes = extents(1000)) => {
+    const thinPoolConfig = { ...config, chunkSize };
+    const pvs = [samplePv({ device: '/dev/sdb', sizeBytes })];
+    const vg = sampleVg({ name: 'vg1', tags: ['lvms'], pvs, lvs });
+    return report({ ...named, thinPoolConfig }, nodeOf([inGroup], { vgs: [vg] }))?.warnings;
+  };
+  assert.deepEqual(told('128Ki', [pool]), [
+    'thin pool vg1/pool has chunks of 1 MiB, not of 128 KiB as asked for: with those it could ' +
+      'have 31.75 TiB at most',
+  ]);
+  assert.match(
+    told('128Ki', [], times(TiB, 40))?.join() ?? '',
+    /gets chunks of 256 KiB, not of 128/,
+  );
+  assert.equal(told('1Mi', [pool]), undefined);
+  assert.equal(told('2Mi', [pool]), undefined);
 });
 
 test('metadata that has no room to grow is told with what it has, shall have and lacks', () => {

@@ -171,6 +171,11 @@ export function isFillWarning(text: string): boolean {
   return isPoolReason(text) && text.includes(' is filling: ');
 }
 
+/** A warning of a pool that is well, and not as it was asked for. */
+export function isChunkWarning(text: string): boolean {
+  return isPoolReason(text) && / (has|gets) chunks of /.test(text);
+}
+
 /** The code comes first in it. */
 export function withoutPool(reason: string): string {
   return isPoolReason(reason) ? reason.slice(reason.indexOf(': ') + 2) : reason;

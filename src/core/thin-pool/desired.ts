@@ -20,7 +20,7 @@ export type DesiredThinPool = {
   readonly name: string;
   readonly presence: 'present' | 'absent';
   readonly sizePercent: number;
-  /** `undefined`: chosen by the size of the pool. */
+  /** `undefined`: chosen by the size of the pool, as larger ones are where these are too small. */
   readonly chunkSizeBytes: Bytes | undefined;
   readonly metadataBytes: Bytes | undefined;
   /** The tag that makes the volume group ours, and with it a pool that carries no tag. */
@@ -41,10 +41,11 @@ export function shapeOfPool(desired: DesiredThinPool, vg: ObservedVg): PoolShape
   const free = freeForPools(vg);
   const share = times(free, desired.sizePercent) / 100n;
   const chunkSizeBytes = chunkFor(bytes(share), desired.chunkSizeBytes);
-  const metadataBytes = roundUp(
-    wantedMetadata(desired) ?? metadataFor(bytes(share), chunkSizeBytes),
-    vg.extentSizeBytes,
-  );
+  const fitting = metadataFor(bytes(share), chunkSizeBytes);
+  const wanted = wantedMetadata(desired) ?? fitting;
+  // Chunks that had to be larger are of a pool that was not thought of.
+  const isRaised = chunkSizeBytes > (desired.chunkSizeBytes ?? limits.thinPoolChunkBytes);
+  const metadataBytes = roundUp(isRaised ? most(wanted, fitting) : wanted, vg.extentSizeBytes);
   const room = minus(free, times(metadataBytes, 2));
   const sizeBytes = roundDown(least(share, room), vg.extentSizeBytes);
   return { sizeBytes, chunkSizeBytes, metadataBytes };
@@ -71,6 +72,11 @@ export function metadataWish(
   // The spare copy grows with it.
   const takes = times(roundUp(minus(wanted, present), vg.extentSizeBytes), 2);
   return { wanted, present, takes, lacking: minus(takes, freeForPools(vg)) };
+}
+
+/** The largest pool that can have chunks of this size. */
+export function addressable(chunkBytes: bigint): Bytes {
+  return times(chunkBytes, metadataUsable / limits.thinPoolMetadataBytesPerChunk);
 }
 
 /** The smallest chunk, from the wanted one up, that metadata of legal size can address. */

@@ -106,11 +106,25 @@ test('a chunk size that somebody chose is used as it is', () => {
   }
 });
 
-test('a chunk size that somebody chose is refused when it is too small, never changed', () => {
+test('a chunk size that cannot address the pool is doubled until it can', () => {
   const host = hostOf(sampleVg({ pvs: [samplePv({ sizeBytes: times(TiB, 100) })] }));
-  const chunkSizeBytes = times(KiB, 128);
-  const decision = planThinPool(wanted({ chunkSizeBytes }), host);
-  assertBlocked(decision, 'ThinPoolTooSmallChunks', /pool0.*at least 512 KiB/);
+  for (const [asked, made] of [
+    [times(KiB, 128), 512n * KiB],
+    [times(KiB, 192), 384n * KiB],
+    [times(MiB, 1), MiB],
+  ] as const) {
+    const step = stepOf(planThinPool(wanted({ chunkSizeBytes: asked }), host), 'create-thin-pool');
+    assert.equal(step.chunkSizeBytes, made);
+  }
+});
+
+test('metadata is chosen by size, too, where the chunks had to be', () => {
+  const host = hostOf(sampleVg({ pvs: [samplePv({ sizeBytes: times(TiB, 100) })] }));
+  for (const chunkSizeBytes of [times(KiB, 128), undefined]) {
+    const given = wanted({ chunkSizeBytes, metadataBytes: GiB });
+    const step = stepOf(planThinPool(given, host), 'create-thin-pool');
+    assert.ok((step.sizeBytes / step.chunkSizeBytes) * 64n <= step.metadataBytes);
+  }
 });
 
 type Row = readonly [

@@ -36,13 +36,6 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
   const refusal = checkLvName(desired.name, desired.vg);
   if (refusal !== undefined) return refusal;
   const shape = shapeOfPool(desired, vg);
-  const { chunkSizeBytes: chunk } = desired;
-  if (chunk !== undefined && chunk < shape.chunkSizeBytes) {
-    const message =
-      `chunks of ${showBytes(chunk)} are too small for the thin pool ${vg.name}/${desired.name}: ` +
-      `it needs at least ${showBytes(shape.chunkSizeBytes)}`;
-    return blocked('ThinPoolTooSmallChunks', message);
-  }
   if (shape.sizeBytes < vg.extentSizeBytes) {
     const message =
       `${vg.name} has ${showBytes(freeForPools(vg))} free: too little for the thin pool ` +

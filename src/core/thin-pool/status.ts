@@ -8,7 +8,7 @@ import {
   type ObservedLv,
   type ObservedVg,
 } from '../observed.ts';
-import { type DesiredThinPool, metadataWish } from './desired.ts';
+import { addressable, type DesiredThinPool, metadataWish, shapeOfPool } from './desired.ts';
 import { planThinPool } from './plan.ts';
 
 export type ThinPoolStatus = {
@@ -56,8 +56,23 @@ export function poolComplaint(pool: ObservedLv): string {
 /** What stops nothing yet. */
 export function poolWarnings(desired: DesiredThinPool, vg: ObservedVg): readonly string[] {
   const pool = findLv(vg, desired.name);
-  if (pool === undefined) return [];
-  return [fillWarning(pool), metadataWarning(desired, vg, pool)].flatMap((text) => text ?? []);
+  const texts = [
+    ...(pool === undefined ? [] : [fillWarning(pool), metadataWarning(desired, vg, pool)]),
+    chunkWarning(desired, vg, pool),
+  ];
+  return texts.flatMap((text) => text ?? []);
+}
+
+/** Nobody can change it. It is only not as it was asked for. */
+function chunkWarning(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv | undefined) {
+  const { chunkSizeBytes: asked } = desired;
+  const { chunkSizeBytes: made } = pool ?? shapeOfPool(desired, vg);
+  if (asked === undefined || made === undefined || made <= asked) return undefined;
+  const verb = pool === undefined ? 'gets' : 'has';
+  return (
+    `${verb} chunks of ${showBytes(made)}, not of ${showBytes(asked)} as asked for: with those ` +
+    `it could have ${showBytes(addressable(asked))} at most`
+  );
 }
 
 function fillWarning(pool: ObservedLv): string | undefined {

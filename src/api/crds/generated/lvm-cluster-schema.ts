@@ -227,7 +227,7 @@ export const lvmClusterSchema = {
                       chunkSize: {
                         anyOf: [{ type: 'integer' }, { type: 'string' }],
                         description:
-                          'Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out.',
+                          'Only with Static: a multiple of 64Ki up to 1Gi, and 128Ki when it is left out. Larger where it cannot address a new pool.',
                         pattern:
                           '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
                         'x-kubernetes-int-or-string': true,
