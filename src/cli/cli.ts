@@ -109,7 +109,7 @@ async function onHost(
   const desired = await readNodeFile(values.file ?? nodeFile, known);
   switch (command) {
     case 'plan':
-      return (await plan(context, desired)) ? exitCodes.done : exitCodes.failed;
+      return (await plan(context, desired, format)) ? exitCodes.done : exitCodes.failed;
     case 'status':
       return (await status(context, desired, format)) ? exitCodes.done : exitCodes.failed;
     case 'apply':

@@ -3,11 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { load } from 'js-yaml';
 import { collections } from '../../test/kube/fake-api-rules.ts';
 import { FakeServer } from '../../test/kube/fake-server.ts';
 import { kubeconfigFor } from '../../test/kube/scene.ts';
 import { extents, sampleDevice } from '../../test/samples/observed.ts';
 import { surroundings } from '../../test/samples/surroundings.ts';
+import { failures } from '../base/failures.ts';
 import { inventoryAnnotation, inventoryText } from '../core/lvm-cluster/inventory.ts';
 import { runCli } from './cli.ts';
 
@@ -97,4 +99,59 @@ test('a second LVMCluster is not planned', async (t) => {
   const { code, text } = await run('--file', path('mine.yaml'));
   assert.equal(code, 2);
   assert.match(text, /first is there already: there can be one LVMCluster only/);
+});
+
+type PlanDocument = {
+  readonly kind: string;
+  readonly cluster: { readonly name: string };
+  readonly isClear: boolean;
+  readonly objects: readonly string[];
+  readonly nodes: readonly {
+    readonly node: string;
+    readonly devices: readonly object[];
+    readonly steps: readonly { readonly kind: string; readonly commands: readonly string[][] }[];
+    readonly blocks: readonly object[];
+  }[];
+};
+
+test('programs get the plan as one document', async (t) => {
+  const { path, run } = await scene(t);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb'));
+  const { code, text } = await run('-f', path('mine.yaml'), '-o', 'json');
+  assert.equal(code, 0, text);
+  const { kind, cluster, isClear, objects, nodes } = JSON.parse(text) as PlanDocument;
+  assert.deepEqual([kind, cluster.name, isClear], ['Plan', 'mine', true]);
+  assert.ok(objects.includes('make LVMVolumeGroup vg1'), text);
+  const [node] = nodes;
+  assert.deepEqual([node?.node, node?.blocks], ['n1', []]);
+  assert.deepEqual(node?.steps[0]?.kind, 'create-vg');
+  assert.deepEqual(node?.steps[0]?.commands[0]?.slice(0, 2), ['lvm', 'vgcreate']);
+  assert.deepEqual(Object.keys(node?.devices[0] ?? {}), [
+    ...['group', 'path', 'size', 'model', 'serial', 'state', 'isAskedFor', 'reasons'],
+  ]);
+  const { text: yaml } = await run('-f', path('mine.yaml'), '--output', 'yaml');
+  assert.deepEqual(load(yaml), JSON.parse(text));
+});
+
+test('a program is told what blocks a plan, and how it can go on', async (t) => {
+  const { path, run } = await scene(t);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb', '/dev/sdc'));
+  const { code, text } = await run('--file', path('mine.yaml'), '-o', 'json');
+  assert.equal(code, 1, text);
+  const { isClear, nodes } = JSON.parse(text) as PlanDocument;
+  assert.equal(isClear, false);
+  const message = '/dev/sdc: it holds xfs';
+  const { hint } = failures.DeviceNotUsable;
+  assert.deepEqual(nodes[0]?.blocks, [
+    { what: 'volume group vg1', code: 'DeviceNotUsable', message, hint },
+  ]);
+});
+
+test('who wants it wide sees exact sizes and what is asked for', async (t) => {
+  const { path, run } = await scene(t);
+  await writeFile(path('mine.yaml'), clusterText('/dev/sdb'));
+  const { text } = await run('-f', path('mine.yaml'), '-o', 'wide');
+  assert.match(text, / BYTES .* ASKED FOR /);
+  assert.match(text, new RegExp(` /dev/sdb .* ${extents(100)} .* yes`));
+  assert.match((await run('-f', path('mine.yaml'), '-o', 'table')).text, /json, yaml or wide/);
 });

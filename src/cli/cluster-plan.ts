@@ -14,12 +14,17 @@ import { type ClusterFlags, withCluster } from './cluster-door.ts';
 import { lookAtCluster } from './cluster-look.ts';
 import { clusterPlanText } from './cluster-plan-text.ts';
 import { type Environment, exitCodes, UsageError } from './context.ts';
+import { formatOf } from './output.ts';
 
-type Flags = ClusterFlags & { readonly file?: string | undefined };
+type Flags = ClusterFlags & {
+  readonly file?: string | undefined;
+  readonly output?: string | undefined;
+};
 
 /** What an LVMCluster would do: that of a file, or the one that there is. Nothing is changed. */
 export async function planOfCluster(environment: Environment, flags: Flags): Promise<number> {
   const { file, namespace } = flags;
+  const format = formatOf(flags.output);
   const draft = file === undefined ? undefined : await draftIn(file);
   return withCluster(environment, flags, async (client) => {
     const picture = await lookAtCluster(client, { namespace, nowMs: Date.now() });
@@ -27,7 +32,8 @@ export async function planOfCluster(environment: Environment, flags: Flags): Pro
     for (const { part, message } of picture.unseen) {
       environment.warn(`quarry: ${part} could not be read, so the plan may be wrong: ${message}`);
     }
-    const { text, isClear } = clusterPlanText(foreseeCluster(viewOf(picture, cluster)));
+    const foreseen = foreseeCluster(viewOf(picture, cluster));
+    const { text, isClear } = clusterPlanText(foreseen, { format, unseen: picture.unseen });
     environment.print(text);
     if (picture.unseen.length > 0) return exitCodes.retryLater;
     return isClear ? exitCodes.done : exitCodes.failed;

@@ -44,11 +44,14 @@ export const commands = {
       ['plan --file LVMCLUSTER.yaml', 'the same on every node, before it is applied'],
       ['plan --kubeconfig FILE', 'what the LVMCluster that is there would still do'],
     ],
-    flags: [...host, ...cluster],
+    flags: [...host, ...cluster, 'output'],
     more: `
 Nothing is changed. A file is for this host, or an LVMCluster by its kind. The API server says what
 it would take of that, so who plans needs the right to make one. Agents tell of their disks on
 their Node; of one that has not told, nothing can be foreseen. -f is short for --file.
+
+-o wide also tells exact sizes and which devices are asked for; -o json and yaml are for programs:
+their fields stay as they are.
 
 It ends with 1 when something is blocked or cannot be foreseen.`,
   },

@@ -24,6 +24,7 @@ test('bash completes commands, words and flags', () => {
   assert.deepEqual(offered('quarry', 'doctor', '--k'), ['--kubeconfig']);
   assert.deepEqual(offered('quarry', 'doctor', '--fi'), []);
   assert.deepEqual(offered('quarry', 'status', '-o', ''), ['json', 'yaml', 'wide']);
+  assert.deepEqual(offered('quarry', 'plan', '--ou'), ['--output']);
   assert.deepEqual(offered('quarry', 'op'), ['operator']);
 });
 

@@ -1,26 +1,34 @@
 import { failures } from '../base/failures.ts';
-import { showBytes } from '../base/show.ts';
 import { pathsNamed, planDevices } from '../core/device/plan.ts';
 import { deviceStatus } from '../core/device/status.ts';
 import { foreseeNode } from '../core/foresee.ts';
+import type { PlannedDevice } from '../core/lvm-cluster/node-plans.ts';
 import type { DesiredNode } from '../core/node.ts';
 import type { ObservedNode } from '../core/observed.ts';
-import { isForeseen } from '../core/predict.ts';
-import type { Step } from '../core/step.ts';
-import { stepText } from '../core/step-text.ts';
 import { settled } from '../engine/job.ts';
 import { observeNode } from '../engine/look.ts';
 import { thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import { type KnownGroups, writeKnownGroups } from '../host/known-groups.ts';
-import { commandsOf } from '../lvm/argv.ts';
 import { type Context, recover } from './context.ts';
-import { table } from './table.ts';
+import { asDocument, type Format } from './output.ts';
+import { devicesText, plannedWork, stepLines } from './planned-work.ts';
 
 /** What would be done to which device, what is left alone, and why. Nothing is changed. */
-export async function plan(context: Context, desired: DesiredNode): Promise<boolean> {
+export async function plan(
+  context: Context,
+  desired: DesiredNode,
+  format: Format,
+): Promise<boolean> {
   const node = await observeNode(context.host, pathsNamed(desired.volumeGroups));
-  context.print(devicesText(desired, node));
   const { steps, blocks } = foreseeNode(desired, node);
+  const devices = plannedDevices(desired, node);
+  const isClear = blocks.length === 0;
+  if (format === 'json' || format === 'yaml') {
+    const nodes = [{ isTold: true, ...plannedWork({ devices, steps, blocks }) }];
+    context.print(asDocument('Plan', { isClear, nodes }, format));
+    return isClear;
+  }
+  context.print(devicesText(devices, format));
   context.print('');
   if (steps.length === 0 && blocks.length === 0) context.print('Nothing to do.');
   if (steps.length > 0) context.print('Would do:');
@@ -29,40 +37,17 @@ export async function plan(context: Context, desired: DesiredNode): Promise<bool
     context.print(`Blocked: ${what}: ${code}: ${message}`);
     context.print(`         ${failures[code].hint}`);
   }
-  return blocks.length === 0;
+  return isClear;
 }
 
-/** A step in words, and under it the commands. */
-export function stepLines(step: Step, index: number): string {
-  return [`  ${index}. ${stepText(step)}`, ...spelled(step).map((line) => `       ${line}`)].join(
-    '\n',
-  );
-}
-
-/** Steps on what does not exist yet have no final spelling: its UUID is not known. */
-function spelled(step: Step): readonly string[] {
-  if ('vgUuid' in step && isForeseen(step.vgUuid)) {
-    return commandsOf({ ...step, vgUuid: '(to be made)' }).map(({ argv }) => argv.join(' '));
-  }
-  return commandsOf(step).map(({ argv }) => argv.join(' '));
-}
-
-function devicesText(desired: DesiredNode, node: ObservedNode): string {
-  const rows = desired.volumeGroups
+function plannedDevices(desired: DesiredNode, node: ObservedNode): readonly PlannedDevice[] {
+  return desired.volumeGroups
     .filter((vg) => vg.isManaged)
     .flatMap((vg) => {
       const others = desired.volumeGroups.filter((other) => other !== vg);
-      return deviceStatus(planDevices(vg, node, others)).map((device) => [
-        vg.name,
-        device.path,
-        showBytes(device.sizeBytes),
-        device.model || '-',
-        device.serial || '-',
-        device.state,
-        device.reasons.join('; '),
-      ]);
+      const devices = deviceStatus(planDevices(vg, node, others));
+      return devices.map((device) => ({ group: vg.name, ...device }));
     });
-  return table(['GROUP', 'DEVICE', 'SIZE', 'MODEL', 'SERIAL', 'STATE', 'WHY'], rows);
 }
 
 /** Brings the node to what the file wants, group by group, pool by pool. */
