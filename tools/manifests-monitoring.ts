@@ -120,13 +120,7 @@ export const alerts: readonly Alert[] = [
     summary: 'A volume group can give less than a twentieth of its size.',
     description: `New volumes of class ${on} will be refused soon: add a disk, or delete volumes.`,
   },
-  {
-    alert: 'QuarryRaidDegraded',
-    expr: 'lvms_raid_health_status >= 1',
-    ...{ for: '5m', severity: 'critical' },
-    summary: 'A RAID has lost a device.',
-    description: `Class ${on} goes on with what is left. Replace the disk: see "trouble" in the guides.`,
-  },
+  ...raidAlerts(),
   {
     alert: 'QuarryConfigurationRefused',
     expr: 'quarry_configuration_good == 0',
@@ -187,6 +181,34 @@ function poolAlerts(what: 'Data' | 'Metadata', metric: string): readonly Alert[]
       ...{ for: '1m', severity: 'critical' },
       summary: `The ${what.toLowerCase()} of a thin pool is 95 % full.`,
       description: advice,
+    },
+  ];
+}
+
+function raidAlerts(): readonly Alert[] {
+  const moved =
+    'max_over_time(lvms_raid_sync_percent[30m]) - min_over_time(lvms_raid_sync_percent[30m])';
+  return [
+    {
+      alert: 'QuarryRaidDegraded',
+      expr: 'lvms_raid_health_status == 1',
+      ...{ for: '5m', severity: 'warning' },
+      summary: 'A RAID has lost a device.',
+      description: `Class ${on} goes on with what is left, and cannot lose another. Replace the disk: see "trouble" in the guides.`,
+    },
+    {
+      alert: 'QuarryRaidFailed',
+      expr: 'lvms_raid_health_status == 2',
+      ...{ for: '1m', severity: 'critical' },
+      summary: 'No RAID of a group can be used.',
+      description: `Too many devices are gone from class ${on}: bring them back. Conditions of the volumes and "trouble" in the guides say what else can be done.`,
+    },
+    {
+      alert: 'QuarryRaidSyncSlow',
+      expr: `lvms_raid_sync_in_progress == 1 and ${moved} < 1`,
+      ...{ for: '30m', severity: 'warning' },
+      summary: 'Copies of a RAID are hardly brought into step.',
+      description: `Within half an hour class ${on} came less than a hundredth further, and until it is done it may not survive another device. A disk may be failing, or be too busy.`,
     },
   ];
 }
