@@ -151,7 +151,7 @@ export class EventRecorder implements Recorder {
     return {
       metadata: { namespace, name: `${name.slice(0, 200)}.${suffix}` },
       involvedObject: about,
-      ...{ type: what.type, reason: what.reason, message: what.message, count },
+      ...{ ...what, count },
       firstTimestamp: timeOf(firstMs),
       lastTimestamp: timeOf(lastMs),
       source: { component: source },

@@ -5,7 +5,7 @@ export const eventLimits = {
   /** More texts of one reason about one object in this time are told as one. */
   similarMax: 10,
   similarMs: 600_000,
-  /** Events about one object at once, and after that one in so long. */
+  /** Events of one type about one object at once, and after that one in so long. */
   atOnce: 25,
   oneInMs: 300_000,
   /** Objects and texts that are remembered. */
@@ -32,7 +32,8 @@ export class SimilarEvents {
   admit(about: EventSubject, what: EventText, nowMs: number): Told | undefined {
     const object = `${about.kind}/${about.uid}`;
     const told = this.#together(`${object}/${what.type}/${what.reason}`, what.message, nowMs);
-    return this.#take(object, nowMs) ? told : undefined;
+    // Good news never keeps anybody from hearing the bad.
+    return this.#take(`${object}/${what.type}`, nowMs) ? told : undefined;
   }
 
   #together(group: string, text: string, nowMs: number): Told {

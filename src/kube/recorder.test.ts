@@ -51,6 +51,17 @@ test('an event says what, about whom, and by whom', async (t) => {
   assert.deepEqual(event?.['source'], { component: 'topolvm.io_host' });
 });
 
+test('an event says what was being done, where that is given', async (t) => {
+  const { recorder, settle, events } = scene(t);
+  recorder.event(claim, { ...failed('no room'), action: 'ReconcileLVMCluster' });
+  recorder.event(claim, failed('no node'));
+  await settle();
+  assert.deepEqual(
+    events().map((event) => event['action']),
+    ['ReconcileLVMCluster', undefined],
+  );
+});
+
 test('a repeat raises the count, also after the server forgot the first', async (t) => {
   const { api, recorder, settle, events } = scene(t);
   for (let time = 0; time < 3; time += 1) {

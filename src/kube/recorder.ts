@@ -15,4 +15,6 @@ export type EventText = {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** What was being done, where whoever listens tells events apart by it. */
+  readonly action?: string;
 };

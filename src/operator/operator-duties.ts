@@ -14,6 +14,7 @@ import { DeadFinalizers } from './nodes-finalizers.ts';
 import { Provisioner } from './provisioner.ts';
 import { Reclaimer } from './reclaimer.ts';
 import { Resizer } from './resizer.ts';
+import { RoomNews } from './room.ts';
 import { type SnapshotControllerParts, snapshotController } from './snapshot-controller.ts';
 import { snapshotter } from './snapshotter.ts';
 import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
@@ -52,6 +53,7 @@ export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
     ...snapshotDuties(cluster, means),
     ...(registration === undefined ? [] : [new Certificates({ ...cluster, ...registration })]),
     new CapacityJanitor(cluster),
+    new RoomNews(cluster),
     new NodeRemoval(cluster),
     new DeadFinalizers(cluster),
   ];

@@ -7,7 +7,14 @@ const vg1 = { name: 'vg1', default: true, deviceSelector: { paths: ['/dev/a'] } 
 const vg2 = { name: 'vg2', deviceSelector: { paths: ['/dev/b', '/dev/c'] } };
 const { lvmClusters, lvmVolumeGroups, lvmNodeStatuses, classes, claims } = collections;
 
+/** Its first events were heard already. */
 async function settled(effects?: number): Promise<LvmWorld> {
+  const world = await begun(effects);
+  world.events.splice(0);
+  return world;
+}
+
+async function begun(effects?: number): Promise<LvmWorld> {
   const world = new LvmWorld();
   world.apply(vg1, vg2);
   world.start(effects);
@@ -244,8 +251,44 @@ test('what is wrong with a group is an event once, wherever somebody looks for i
   await tell('Degraded', 'NoUsableDevices: none');
   assert.equal(heard().length, 3);
   await tell('Ready');
+  assert.deepEqual(
+    heard(),
+    missing.map((line) => line.replace('DevicePathCheckFailed', 'VolumeGroupReady')),
+  );
   await tell('Failed', 'DeviceNotFound: /dev/a: there is no such device');
   assert.deepEqual(heard(), missing, 'again, because it was well in between');
+  world.stop();
+});
+
+test('good news is told once, wherever somebody looks for it, and not in a new life', async () => {
+  const world = await begun();
+  const heard = () =>
+    world.events.splice(0).map(({ about, type, reason }) => `${type} ${reason} ${about}`);
+  const everywhere = (reason: string) =>
+    ['LVMVolumeGroupNodeStatus/n1', 'LVMVolumeGroup/vg1', 'LVMCluster/mine'].map(
+      (about) => `Normal ${reason} ${about}`,
+    );
+  const first = heard();
+  for (const line of everywhere('VolumeGroupReady')) assert.ok(first.includes(line), line);
+  const success = 'Normal ResourceReconciliationSuccess LVMCluster/mine';
+  assert.equal(first.filter((line) => line === success).length, 1);
+  const tell = async (devices: readonly string[]) => {
+    const nodeStatus = ['vg1', 'vg2'].map((name) => ({
+      ...{ name, status: 'Ready', deviceDiscoveryPolicy: 'Preconfigured' },
+      ...(name === 'vg1' ? { devices } : {}),
+    }));
+    await world.edit(lvmNodeStatuses, 'n1', { spec: { nodeStatus } }, namespace);
+    await world.pass(5_000);
+  };
+  await tell(['/dev/a', '/dev/b']);
+  assert.deepEqual(heard(), everywhere('DeviceAdded'));
+  await tell(['/dev/a']);
+  assert.deepEqual(heard(), everywhere('DeviceRemoved'));
+  await world.pass(60_000);
+  world.stop();
+  world.start();
+  await world.pass(60_000);
+  assert.deepEqual(heard(), []);
   world.stop();
 });
 

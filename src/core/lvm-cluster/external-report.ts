@@ -35,6 +35,14 @@ export function externalReport(
   return wrong === undefined ? inOrder : [{ name, ...wrong, ...ofAdministrator }, ...inOrder];
 }
 
+export const missingText = 'there is no such file';
+export const keptText = ', and what it said last stays in force';
+
+/** Is it what a node tells of its file, and not of a class? */
+export function isFileName(name: string): boolean {
+  return name.startsWith('/');
+}
+
 const ofAdministrator = { deviceDiscoveryPolicy: 'Preconfigured' } as const;
 
 type Standing = { readonly status: 'Failed' | 'Degraded'; readonly reason: string };
@@ -42,8 +50,8 @@ type Standing = { readonly status: 'Failed' | 'Degraded'; readonly reason: strin
 function fileStanding(lvmd: LvmdSight): Standing | undefined {
   const { isMissing, source, problems, classes } = lvmd;
   if (isMissing) {
-    const kept = classes.length === 0 ? '' : ', and what it said last stays in force';
-    const reason = `there is no such file${kept}: write it, it says what this node has`;
+    const kept = classes.length === 0 ? '' : keptText;
+    const reason = `${missingText}${kept}: write it, it says what this node has`;
     return { status: 'Failed', reason };
   }
   if (classes.length === 0) {
