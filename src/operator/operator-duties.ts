@@ -11,6 +11,7 @@ import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { Modifier } from './modifier.ts';
 import { NodeRemoval } from './nodes.ts';
 import { DeadFinalizers } from './nodes-finalizers.ts';
+import { PersistentVolumes } from './persistent-volumes.ts';
 import { Provisioner } from './provisioner.ts';
 import { Reclaimer } from './reclaimer.ts';
 import { Resizer } from './resizer.ts';
@@ -46,6 +47,7 @@ export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
     new Adoption(cluster),
     new Provisioner(cluster),
     new Reclaimer(cluster),
+    new PersistentVolumes(cluster),
     new Guards(cluster),
     new Resizer(cluster),
     new Modifier(cluster),

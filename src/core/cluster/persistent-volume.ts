@@ -25,7 +25,7 @@ export type Publication = {
 };
 
 /** LVMS puts the node on the volumes of its classes, for whoever selects by labels. */
-const hostLabel = 'kubernetes.io/hostname';
+export const hostLabel = 'kubernetes.io/hostname';
 
 /** The PersistentVolume, field for field as the stock provisioner writes it. */
 export function persistentVolumeOf(publication: Publication) {
@@ -59,6 +59,37 @@ export function persistentVolumeOf(publication: Publication) {
       csi: csiSource(publication),
     },
   };
+}
+
+/**
+ * The node whose label is missing: those that LVMS made while its own operator was away, or that
+ * TopoLVM made, have none. Undefined where there is nothing to do.
+ */
+export function missingHost(
+  { metadata, spec }: PersistentVolume,
+  names: ClusterNames,
+): string | undefined {
+  if (spec.csi?.driver !== names.driver || metadata.deletionTimestamp !== undefined)
+    return undefined;
+  if (spec.storageClassName?.startsWith(storageClassName('')) !== true) return undefined;
+  if (metadata.labels?.[hostLabel] !== undefined) return undefined;
+  const { topologyKey } = clusterNames(names);
+  const [term, ...others] = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const found = term?.matchExpressions?.find(({ key }) => key === topologyKey);
+  const [node, ...more] = found?.operator === 'In' ? (found.values ?? []) : [];
+  return others.length > 0 || more.length > 0 ? undefined : node;
+}
+
+/** Whose it was, where its claim was taken off it since: its data is still in it. */
+export function freedFrom(
+  before: PersistentVolume,
+  { metadata, spec }: PersistentVolume,
+  { driver }: ClusterNames,
+): string | undefined {
+  const { claimRef } = before.spec;
+  if (spec.csi?.driver !== driver || metadata.deletionTimestamp !== undefined) return undefined;
+  if (claimRef === undefined || spec.claimRef !== undefined) return undefined;
+  return `${claimRef.namespace}/${claimRef.name}`;
 }
 
 function claimReference({ metadata }: PersistentVolumeClaim) {
