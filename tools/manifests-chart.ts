@@ -181,8 +181,16 @@ function forPrometheus(text: string): string {
   return text.replaceAll(/\{\{ (\$labels\.\w+) \}\}/g, '{{ "{{" }} $1 {{ "}}" }}');
 }
 
+/** Names that are made of the domain have no dots: that of a word is done to what it stands for. */
+function withDashes(text: string): string {
+  const dashed = (word: string) => word.replace(/[^A-Za-z0-9]/g, '-');
+  const { legacy, current } = groups;
+  const word = `{{ ternary "${dashed(legacy)}" "${dashed(current)}" .Values.useLegacy }}`;
+  return text.replaceAll(dashed(settings.domain), word);
+}
+
 function template(objects: readonly object[]): string {
-  const lines = objects.map(yamlText).join('---\n').split('\n');
+  const lines = withDashes(objects.map(yamlText).join('---\n')).split('\n');
   return lines.flatMap(withoutMarks).join('\n');
 }
 

@@ -93,7 +93,7 @@ export const alerts: readonly Alert[] = [
     ...{ for: '5m', severity: 'critical' },
     summary: 'No operator leads.',
     description:
-      'Claims get no volumes, and nothing grows or is deleted; what is mounted stays so. /readyz of the operator says what it waits for: often a lease that an old sidecar still holds.',
+      'Claims get no volumes, and nothing grows or is deleted; what is mounted stays so. /status of the operator, its log and the event OldControllerActs say what it waits for: often a lease that an old sidecar still holds.',
   },
   {
     alert: 'QuarryApiServerTrouble',

@@ -1,5 +1,6 @@
 import { lvmsCrds, lvmsGroup } from '../src/api/crds/lvms.ts';
 import { registrationName } from '../src/core/cluster/installed.ts';
+import { rivalLeases } from '../src/core/cluster/leases.ts';
 import { secretName } from '../src/operator/certificates.ts';
 import { oldWorkloads } from '../src/operator/old-workloads.ts';
 import {
@@ -57,7 +58,15 @@ const lvmsDefinitions = lvmsCrds.map(({ metadata }) => metadata.name);
 function operatorRules(domain: string): Rules {
   return {
     own: ownOperatorRules,
-    cluster: [...volumeRules(domain), ...snapshotsOfVolumes, ...lvmsRules],
+    cluster: [
+      ...[...volumeRules(domain), ...snapshotsOfVolumes, ...lvmsRules],
+      // Who did our work before may still do it in another namespace, which we do not know. The
+      // leases of these names are looked for everywhere, and taken where nobody renews them.
+      {
+        ...rule('coordination.k8s.io', ['leases'], ['get', 'list', 'update']),
+        resourceNames: rivalLeases({ domain, driver: domain }),
+      },
+    ],
   };
 }
 
@@ -71,8 +80,8 @@ const ownOperatorRules: readonly Rule[] = [
   // The certificate of our webhooks. To make one nobody can be kept to a name.
   rule('', ['secrets'], ['create']),
   { ...rule('', ['secrets'], [...follow, 'patch']), resourceNames: [secretName] },
-  // One leader: our lease, and those of the sidecars whose place we take. They are in the
-  // namespace of the controller that they belonged to.
+  // One leader: our lease, and those of the sidecars whose place we take. To make one nobody can
+  // be kept to a name.
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
   // How LVMS ran TopoLVM once: it is deleted if it belongs to an LVMCluster.
   { ...rule('apps', ['deployments'], ['get', 'delete']), resourceNames: [oldWorkloads.deployment] },

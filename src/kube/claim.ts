@@ -31,11 +31,21 @@ export class Claim {
   #sighting: Sighting | undefined;
   /** As we wrote it last. */
   #own: Lease | undefined;
+  #rival: Lease | undefined;
   #heldUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimParts, name: ObjectName) {
     this.#parts = parts;
     this.#name = name;
+  }
+
+  get name(): ObjectName {
+    return this.#name;
+  }
+
+  /** As somebody else holds it, who was seen to renew it: no lease that was only left behind. */
+  get rival(): Lease | undefined {
+    return this.#rival;
   }
 
   /** Measured from when the renewal was sent: nobody can have seen it earlier than that. */
@@ -54,7 +64,7 @@ export class Claim {
     const { self, times, clock } = this.#parts;
     const lease = await this.#parts.client.find(leaseKind, this.#name, this.#patience());
     const nowMs = clock.nowMs();
-    if (lease !== undefined) this.#sighting = sight(this.#sighting, lease, nowMs);
+    if (lease !== undefined) this.#saw(sight(this.#sighting, lease, nowMs));
     // A lease that somebody deleted may still be acted upon by its holder.
     const isFree =
       this.#sighting === undefined || mayTake(this.#sighting, self, times.durationMs, nowMs);
@@ -68,6 +78,13 @@ export class Claim {
     if (own === undefined) return;
     const spec = givenBack(own, this.#parts.wall());
     await this.#parts.client.update(leaseKind, { ...own, spec }, this.#patience());
+  }
+
+  #saw(sighting: Sighting): void {
+    const isNews = this.#sighting !== undefined && this.#sighting !== sighting;
+    const { holderIdentity = '' } = sighting.lease.spec ?? {};
+    if (isNews && holderIdentity !== '') this.#rival = sighting.lease;
+    this.#sighting = sighting;
   }
 
   /** False when it is ours no more, or when a look has to tell. */
@@ -101,6 +118,7 @@ export class Claim {
         ? await client.create(leaseKind, lease, this.#patience())
         : await client.update(leaseKind, lease, this.#patience());
     this.#own = written;
+    this.#rival = undefined;
     this.#sighting = { lease: written, changedAtMs: clock.nowMs() };
     this.#heldUntilMs = sentAtMs + times.renewDeadlineMs;
   }

@@ -1,6 +1,7 @@
 import { Claim, type ClaimParts } from './claim.ts';
 import { KubeError } from './errors.ts';
 import type { ObjectName } from './kind.ts';
+import type { Lease } from './lease.ts';
 import type { Chance, Clock, Trouble } from './ports.ts';
 
 export type ElectionParts = ClaimParts & {
@@ -8,7 +9,11 @@ export type ElectionParts = ClaimParts & {
   readonly names: readonly [ObjectName, ...ObjectName[]];
   readonly chance: Chance;
   readonly trouble?: Trouble;
+  /** Told again and again while we wait: for whom, if somebody was seen to renew a lease. */
+  readonly waits?: (rival: Rival | undefined) => Promise<void>;
 };
+
+export type Rival = { readonly name: ObjectName; readonly lease: Lease };
 
 /** The right to act, for as long as it lasts. */
 export type Leadership = {
@@ -42,7 +47,9 @@ export class Election {
   ): Promise<'stopped' | 'lost'> {
     while (!signal.aborted && !this.#holdsAll()) {
       await this.#round();
-      if (!this.#holdsAll()) await this.#rest(signal);
+      if (this.#holdsAll()) break;
+      await this.#parts.waits?.(this.#rival());
+      await this.#rest(signal);
     }
     try {
       return signal.aborted ? 'stopped' : await this.#lead(lead, signal);
@@ -118,6 +125,12 @@ export class Election {
 
   #holdsAll(): boolean {
     return this.#claims.every((claim) => this.#isHeld(claim));
+  }
+
+  /** Who has the one that is next. */
+  #rival(): Rival | undefined {
+    const next = this.#claims.find((claim) => !this.#isHeld(claim));
+    return next?.rival === undefined ? undefined : { name: next.name, lease: next.rival };
   }
 
   #isHeld(claim: Claim): boolean {

@@ -16,7 +16,7 @@ import { KubeClient } from '../kube/client.ts';
 import { leaseClock } from '../kube/clock.ts';
 import { Election, type Leadership } from '../kube/election.ts';
 import { KubeError } from '../kube/errors.ts';
-import type { ObjectName } from '../kube/kind.ts';
+import { keyOf, type ObjectName } from '../kube/kind.ts';
 import { type LeaseTimes, usualTimes } from '../kube/lease.ts';
 import { Limiter } from '../kube/limiter.ts';
 import type { Chance, Clock, WallClock } from '../kube/ports.ts';
@@ -30,8 +30,9 @@ import { LogicalVolumeBook } from './logical-volumes.ts';
 import { LvmsPart } from './lvms-part.ts';
 import { deleteOldWorkloads } from './old-workloads.ts';
 import { type CommonParts, dutiesOf, runDuties } from './operator-duties.ts';
-import { type LeaseParts, oldLeaseAppeared, wantedLeases } from './operator-leases.ts';
+import { changeOf, type LeaseParts, leasesChanged, wantedLeases } from './operator-leases.ts';
 import { OperatorMetrics } from './operator-metrics.ts';
+import { OldController } from './operator-rival.ts';
 import { Orphans } from './orphans.ts';
 import { LogicalVolumeGroups } from './snapshot-groups.ts';
 import { newStores, runStores, storesSynced, unsynced } from './stores.ts';
@@ -98,6 +99,7 @@ export class Operator {
   readonly #parts: Parts;
   readonly #client: KubeClient;
   readonly #leases: LeaseParts;
+  readonly #oldController: OldController;
   readonly #lvms: LvmsPart;
   readonly #groups: LogicalVolumeGroups;
   readonly #recorder: EventRecorder;
@@ -160,6 +162,8 @@ export class Operator {
     this.#recorder = new EventRecorder({
       ...{ ...common, client, wall, source, trouble: trouble('events') },
     });
+    const telling = { recorder: this.#recorder, log: parts.log };
+    this.#oldController = new OldController({ ...this.#leases, ...telling });
     this.metrics = new OperatorMetrics({
       ...{ version, stores, isLeading: () => this.isLeading, nowMs: wall },
       droppedEvents: () => this.#recorder.dropped,
@@ -209,9 +213,11 @@ export class Operator {
 
   status(): object {
     const { names, version, namespace, csiSocket } = this.#parts.options;
+    const { message: waitsFor } = this.#oldController;
     return {
       ...{ ...names, version, namespace, csiSocket, isLeading: this.isLeading },
-      leases: this.#held.map(({ name }) => name),
+      leases: this.#held.map((one) => (one.namespace === namespace ? one.name : keyOf(one))),
+      ...(waitsFor === undefined ? {} : { waitsFor }),
       notReadYet: unsynced(this.stores),
       orphans: this.#orphans?.figures() ?? [],
     };
@@ -228,43 +234,53 @@ export class Operator {
       }
       const names = await wantedLeases(this.#leases, signal);
       if (names === undefined) return;
+      const over = new AbortController();
+      const stop = () => over.abort();
+      signal.addEventListener('abort', stop);
+      if (signal.aborted) stop();
       const election = new Election({
-        ...{ ...this.#leases, names, self, wall, chance },
+        ...{ ...this.#leases, names, self, wall, chance, waits: this.#oldController.saw },
         times: options.leaseTimes ?? usualTimes,
       });
-      const ended = await election.run((term) => this.#lead(term, names), signal);
-      if (ended === 'lost') log({ level: 'warn', message: 'the lease was lost' });
+      const lead = (term: Leadership) => this.#lead(term, names);
+      try {
+        const [ended] = await Promise.all([
+          election.run(lead, over.signal).finally(stop),
+          this.#watchLeases(names, over.signal).finally(stop),
+        ]);
+        if (ended === 'lost') log({ level: 'warn', message: 'the lease was lost' });
+      } finally {
+        signal.removeEventListener('abort', stop);
+        this.#oldController.forget();
+      }
     }
+  }
+
+  /** Ends when the campaign has to begin anew. */
+  async #watchLeases(names: readonly ObjectName[], signal: AbortSignal): Promise<void> {
+    const change = await leasesChanged(this.#leases, names, signal);
+    if (change !== undefined) this.#parts.log({ level: 'warn', message: change });
   }
 
   async #lead(leadership: Leadership, names: readonly ObjectName[]): Promise<void> {
     const { log, duties = dutiesOf } = this.#parts;
-    const { term } = leadership;
+    const { term, signal } = leadership;
+    this.#oldController.forget();
+    // It may be long ago that we began to wait.
+    const change = await changeOf(this.#leases, names, signal);
+    if (change !== undefined) log({ level: 'warn', message: change });
+    if (change !== undefined || signal.aborted) return;
     this.#leadership = leadership;
     this.#held = names;
-    log({ level: 'info', message: 'leading', term, leases: names.map(({ name }) => name) });
-    const over = new AbortController();
-    const stop = () => over.abort();
-    leadership.signal.addEventListener('abort', stop);
-    if (leadership.signal.aborted) stop();
+    log({ level: 'info', message: 'leading', term, leases: names.map(keyOf) });
     try {
       const cluster = this.#cluster(leadership);
       this.#orphans = new Orphans(cluster);
       const { kinds: lvms, registration } = this.#lvms;
       const { actsOnLvmClusters = false } = this.#parts.options;
       const means = { common: this.#common(leadership), lvms, registration, actsOnLvmClusters };
-      const all = [...duties(cluster, means), this.#orphans];
-      const work = runDuties(all, over.signal).finally(stop);
-      // It is awaited below; until then nobody else looks at it.
-      work.catch(() => undefined);
-      const appeared = await oldLeaseAppeared(this.#leases, names, over.signal);
-      if (appeared !== undefined) {
-        log({ level: 'warn', message: `${appeared} is there: we wait until nobody holds it` });
-      }
-      stop();
-      await work;
+      await runDuties([...duties(cluster, means), this.#orphans], signal);
     } finally {
-      leadership.signal.removeEventListener('abort', stop);
       this.#leadership = undefined;
       this.#orphans = undefined;
       this.#held = [];

@@ -56,6 +56,23 @@ test('trap 24: the operator may look for and take every lease of the sidecars th
   }
 });
 
+test('trap 24: it may do so in every namespace, to leases of these names and no others', () => {
+  const all = '/apis/coordination.k8s.io/v1';
+  const leases = ['topolvm', 'external-resizer-topolvm-io', '1136b8a6.topolvm.io', 'kubelet'];
+  for (const name of leases) {
+    const isOurs = name !== 'kubelet';
+    const url = `${all}/namespaces/topolvm-system/leases/${name}`;
+    assert.equal(may('operator', 'GET', url), isOurs);
+    assert.equal(may('operator', 'PUT', url), isOurs);
+    assert.equal(may('operator', 'DELETE', url), false);
+    const listed = `${all}/leases?fieldSelector=metadata.name%3D${name}`;
+    assert.equal(may('operator', 'GET', listed), isOurs);
+    assert.equal(may('agent', 'GET', listed), false);
+  }
+  assert.equal(may('operator', 'GET', `${all}/leases`), false);
+  assert.equal(may('operator', 'POST', `${all}/namespaces/topolvm-system/leases`), false);
+});
+
 test('an agent may read the one DaemonSet that it belongs to', () => {
   const at = (name: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets${name}`;
   assert.equal(may('agent', 'GET', at('/vg-manager')), true);

@@ -15,6 +15,8 @@ export class Town {
   readonly api = new FakeApi({ nowMs: () => this.clock.nowMs() });
   readonly clock = new FakeClock(new Chance(3));
   readonly notes: string[] = [];
+  /** What was logged, by all of them. */
+  readonly lines: string[] = [];
   readonly transports: MemoryTransport[] = [];
 
   async operator(
@@ -30,7 +32,7 @@ export class Town {
     };
     const operator = await startOperator(
       { names, namespace, csiSocket: '', metricsAddress: '0', version: '1', host, ...more },
-      () => undefined,
+      ({ message }) => this.lines.push(message),
       {
         ...{ transport: door(), leaseTransport: door(), clock: this.clock },
         ...{ wall: () => this.clock.nowMs(), chance: () => 0.5 },
@@ -55,13 +57,13 @@ export class Town {
     };
   }
 
-  lease(name: string, holderIdentity: string): void {
+  lease(name: string, holderIdentity: string, where = namespace): void {
     const spec = { holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 1 };
-    this.api.put(collections.leases, { metadata: { name, namespace }, spec });
+    this.api.put(collections.leases, { metadata: { name, namespace: where }, spec });
   }
 
-  holder(name: string): string {
-    const lease = this.api.one(collections.leases, name, namespace);
+  holder(name: string, where = namespace): string {
+    const lease = this.api.one(collections.leases, name, where);
     const { holderIdentity = '' } = (lease?.['spec'] ?? {}) as { holderIdentity?: string };
     return holderIdentity.split('_')[0] ?? '';
   }

@@ -17,3 +17,8 @@ export function oldLeases({ driver }: ClusterNames): readonly string[] {
     `external-health-monitor-leader-${driver}`,
   ];
 }
+
+/** All that somebody may hold who does what we do, in whatever namespace it runs. */
+export function rivalLeases(names: ClusterNames): readonly string[] {
+  return [ourLease, ...oldLeases(names)];
+}
