@@ -60,6 +60,16 @@ const panels: readonly Panel[] = [
     ...{ legend: '{{method}}', unit: 's' },
   },
   {
+    title: 'Claims and snapshots: what failed, by whose fault',
+    expr: 'sum by (method, fault) (rate(quarry_failures_total[5m]))',
+    ...{ legend: '{{method}} {{fault}}', unit: 'ops' },
+  },
+  {
+    title: 'Claims, 95 of 100 have their volume sooner',
+    expr: 'histogram_quantile(0.95, sum by (le) (rate(quarry_operation_duration_seconds_bucket{method="csi.v1.Controller/CreateVolume"}[5m])))',
+    ...{ legend: 'volume', unit: 's' },
+  },
+  {
     title: 'lvm, 95 of 100 are faster',
     expr: 'histogram_quantile(0.95, sum by (command, le) (rate(quarry_lvm_run_duration_seconds_bucket[5m])))',
     ...{ legend: '{{command}}', unit: 's' },

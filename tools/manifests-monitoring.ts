@@ -10,6 +10,9 @@ import {
 /** Endings that are our fault. Others say that something was asked for that cannot be. */
 const ourFault = 'INTERNAL|UNKNOWN|UNAVAILABLE|DEADLINE_EXCEEDED|DATA_LOSS|UNIMPLEMENTED';
 
+/** What is done for claims and snapshots: why it failed is known better than a status tells. */
+const duties = 'csi.v1.(Group)?Controller/.*';
+
 /** How much of a month may fail: the rest of the objective of docs/guides/slo.md. */
 const callBudget = 0.001;
 
@@ -42,6 +45,25 @@ export const alerts: readonly Alert[] = [
     summary: 'Some calls of the driver fail.',
     description:
       'At this rate the month is used up within five days. The log of {{ $labels.pod }} has a line for each call that failed.',
+  },
+  {
+    alert: 'QuarryClaimsFail',
+    expr: ['1h', '15m'].map(failedDuties).join(' and '),
+    ...{ for: '10m', severity: 'warning' },
+    summary: 'Claims or snapshots fail, and not by what they ask for.',
+    description:
+      'More than one try in twenty of {{ $labels.method }}. Events of the claims and the log of the operator say why; each is tried again.',
+  },
+  {
+    alert: 'QuarryClaimsSlow',
+    expr: slowerThan('quarry_operation_duration_seconds', {
+      selector: 'method="csi.v1.Controller/CreateVolume"',
+      ...{ le: '10', share: 0.05 },
+    }),
+    ...{ for: '30m', severity: 'warning' },
+    summary: 'More than one claim in twenty waits over ten seconds for its volume.',
+    description:
+      'Copies are left out. quarry_lvm_run_duration_seconds of the agents tells whether lvm is slow, quarry_cluster_trouble_total whether the API server is.',
   },
   {
     alert: 'QuarryMountsSlow',
@@ -149,11 +171,18 @@ function burns({ windows, factor }: { windows: readonly string[]; factor: number
   const limit = Number((factor * callBudget).toFixed(4));
   return windows
     .map((window) => {
-      const failed = `sum by (pod) (rate(quarry_operations_total{code=~"${ourFault}"}[${window}]))`;
-      const all = `sum by (pod) (rate(quarry_operations_total[${window}]))`;
-      return `${failed} / ${all} > ${limit}`;
+      const calls = `method!~"${duties}"`;
+      const bad = `quarry_operations_total{${calls},code=~"${ourFault}"}[${window}]`;
+      const all = `quarry_operations_total{${calls}}[${window}]`;
+      return `sum by (pod) (rate(${bad})) / sum by (pod) (rate(${all})) > ${limit}`;
     })
     .join(' and ');
+}
+
+function failedDuties(window: string): string {
+  const bad = `quarry_failures_total{fault="system"}[${window}]`;
+  const all = `quarry_operations_total{method=~"${duties}"}[${window}]`;
+  return `sum by (method) (rate(${bad})) / sum by (method) (rate(${all})) > 0.05`;
 }
 
 type Slow = { readonly selector: string; readonly le: string; readonly share: number };

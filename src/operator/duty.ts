@@ -9,6 +9,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Chance, Clock, WallClock } from '../kube/ports.ts';
 import type { Recorder } from '../kube/recorder.ts';
+import type { Endings } from './endings.ts';
 
 /** Something that is done once for the whole cluster, by whoever leads, until the signal fires. */
 export type Duty = {
@@ -26,6 +27,8 @@ export type Cluster = {
   readonly book: VolumeBook;
   readonly groups: GroupBook;
   readonly recorder: Recorder;
+  /** Counts how what is asked for ends. */
+  readonly endings: Endings;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly wall: WallClock;

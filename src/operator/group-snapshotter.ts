@@ -23,6 +23,7 @@ export function groupSnapshotter(cluster: Cluster, kinds: GroupKinds): Duty {
     });
   return new ContentKeeper<VolumeGroupSnapshotContent>(cluster, {
     noun: 'group-snapshot-content',
+    operations: { make: 'snapshotGroup', remove: 'removeSnapshotGroup' },
     ...{ contents: kinds.contents, classes: kinds.classes, marks: groupMarks },
     view: (content) =>
       groupContentView(content, {

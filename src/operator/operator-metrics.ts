@@ -7,6 +7,7 @@ import {
   type Sample,
 } from '../process/registry.ts';
 import type { Stores } from './duty.ts';
+import type { Ended } from './endings.ts';
 
 export type OperatorFigures = {
   readonly version: string;
@@ -18,16 +19,30 @@ export type OperatorFigures = {
   readonly nowMs: () => number;
 };
 
+/** Who calls hears no more than a status: these say that it was not he. */
+const ourFault: readonly CallEvent['code'][] = [
+  'INTERNAL',
+  'UNKNOWN',
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'DATA_LOSS',
+  'UNIMPLEMENTED',
+];
+
 /** What happened is counted when it happens; how things are is read off when somebody asks. */
 export class OperatorMetrics {
   readonly #figures: OperatorFigures;
   readonly #operations = new Counter({
     name: 'quarry_operations_total',
-    help: 'Calls that ended, by method and gRPC status.',
+    help: 'Calls that ended, and what is done for claims and snapshots without one, by method and gRPC status.',
+  });
+  readonly #failures = new Counter({
+    name: 'quarry_failures_total',
+    help: 'What was tried for claims and snapshots and failed, by method and by whose fault.',
   });
   readonly #seconds = new Histogram({
     name: 'quarry_operation_duration_seconds',
-    help: 'How long calls took, by method; streams are left out.',
+    help: 'How long calls took, and how long claims and snapshots waited for what was done, by method.',
   });
   readonly #troubles = new Counter({
     name: 'quarry_cluster_trouble_total',
@@ -39,8 +54,16 @@ export class OperatorMetrics {
   }
 
   called({ method, code, durationMs }: CallEvent): void {
+    const name = method.replace(/^\//, '');
+    this.#operations.inc({ method: name, code });
+    if (ourFault.includes(code)) this.#failures.inc({ method: name, fault: 'system' });
+    this.#seconds.observe({ method: name }, durationMs / 1000);
+  }
+
+  ended({ method, code, fault, seconds }: Ended): void {
     this.#operations.inc({ method, code });
-    this.#seconds.observe({ method }, durationMs / 1000);
+    if (fault !== undefined) this.#failures.inc({ method, fault });
+    if (seconds !== undefined) this.#seconds.observe({ method }, seconds);
   }
 
   troubled(what: string): void {
@@ -52,8 +75,8 @@ export class OperatorMetrics {
   }
 
   families(): readonly Family[] {
-    const counted = [this.#operations.family(), this.#seconds.family(), this.#troubles.family()];
-    return [...counted, ...this.#now()];
+    const counted = [this.#operations, this.#failures, this.#seconds, this.#troubles];
+    return [...counted.map((one) => one.family()), ...this.#now()];
   }
 
   #now(): readonly Family[] {

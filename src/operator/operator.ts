@@ -26,6 +26,7 @@ import { Diagnostics } from '../process/diagnostics.ts';
 import type { Address } from '../process/http-server.ts';
 import type { Log } from '../process/log.ts';
 import type { Cluster, Stores } from './duty.ts';
+import { Endings } from './endings.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
 import { LvmsPart } from './lvms-part.ts';
 import { deleteOldWorkloads } from './old-workloads.ts';
@@ -301,6 +302,7 @@ export class Operator {
       },
       client: this.#client.fenced(fence),
       ...{ book: this.book, groups: this.#groups, recorder: this.#recorder },
+      endings: new Endings(clock, (ended) => this.metrics.ended(ended)),
     };
   }
 

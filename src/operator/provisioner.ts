@@ -30,6 +30,7 @@ import { claimKind, logicalVolumeKind } from '../kube/kinds.ts';
 import { pointer } from '../kube/patch.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
+import type { Asked } from './endings.ts';
 import { aboutClaim, asFailure, failed, isTrouble } from './provisioner-events.ts';
 import { publish } from './provisioner-publish.ts';
 import { findAttributes, findSource, guardSource } from './provisioner-sources.ts';
@@ -122,6 +123,7 @@ export class Provisioner implements Duty {
   }
 
   #forget(uid: string): void {
+    this.#cluster.endings.forget(creationOf(uid));
     this.#waiting.delete(uid);
     this.#holds.delete(uid);
     this.#told.delete(uid);
@@ -150,11 +152,12 @@ export class Provisioner implements Duty {
     // The store may lag behind: a claim that was bound or deleted since must not get a volume.
     const claim = await client.find(claimKind, name, { signal });
     if (claim?.metadata.uid !== uid || !mayBegin(this.#view(claim))) return undefined;
+    this.#cluster.endings.begun(creationOf(uid));
     try {
       return await this.#decide(claim, signal);
     } catch (error) {
       // What we may not write, for example. What passes by itself nobody is told.
-      if (error instanceof KubeError) this.#tellFailure(claim, asFailure(error));
+      if (error instanceof KubeError) this.#failed(claim, asFailure(error));
       throw error;
     }
   }
@@ -221,6 +224,8 @@ export class Provisioner implements Duty {
     }
     const text = `made the volume ${order.name} of ${showBytes(made.sizeBytes)} on ${made.node}`;
     this.#tell(claim, 'ProvisioningSucceeded', text);
+    const isCopy = order.source !== undefined;
+    this.#cluster.endings.done({ ...creationOf(claim.metadata.uid), isCopy });
     const { id, node } = made;
     this.#cluster.log({ level: 'info', message: 'volume made', volume: order.name, id, node });
     return undefined;
@@ -239,7 +244,7 @@ export class Provisioner implements Duty {
 
   #refused(claim: PersistentVolumeClaim, failure: Blocked | OperationError): Again {
     const { clock } = this.#cluster;
-    this.#tellFailure(claim, failure);
+    this.#failed(claim, failure);
     if (!isInfeasible(failure.code))
       throw new OperationError(failure.code, failure.message, { cause: failure });
     const hold = holdFor(this.#classOf(claim), clock.nowMs());
@@ -254,7 +259,7 @@ export class Provisioner implements Duty {
     signal: AbortSignal,
   ): Promise<void> {
     const { client, stores } = this.#cluster;
-    this.#tellFailure(claim, because);
+    this.#failed(claim, because);
     const { resourceVersion } = claim.metadata;
     const operations = [
       { op: 'test', path: pointer('metadata', 'resourceVersion'), value: resourceVersion },
@@ -335,7 +340,8 @@ export class Provisioner implements Duty {
     return isNews;
   }
 
-  #tellFailure(claim: PersistentVolumeClaim, failure: Blocked | OperationError): void {
+  #failed(claim: PersistentVolumeClaim, failure: Blocked | OperationError): void {
+    this.#cluster.endings.failed(creationOf(claim.metadata.uid), failure);
     if (!isWorthTelling(failure.code)) return;
     this.#cluster.recorder.event(aboutClaim(claim), failed('ProvisioningFailed', failure));
   }
@@ -343,6 +349,10 @@ export class Provisioner implements Duty {
   #tell(claim: PersistentVolumeClaim, reason: string, message: string): void {
     this.#cluster.recorder.event(aboutClaim(claim), { type: 'Normal', reason, message });
   }
+}
+
+function creationOf(uid: string): Asked {
+  return { operation: 'create', key: uid };
 }
 
 function isCopyOf(claim: PersistentVolumeClaim, { metadata }: PersistentVolumeClaim): boolean {

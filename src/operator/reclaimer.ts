@@ -101,7 +101,7 @@ export class Reclaimer implements Duty {
 
   /** Somebody may have decided to keep it since the store heard of it. */
   async #remove(known: PersistentVolume, signal: AbortSignal): Promise<void> {
-    const { client, book, clock, log } = this.#cluster;
+    const { client, book, clock, log, endings } = this.#cluster;
     const { name, uid } = known.metadata;
     const volume = await client.find(persistentVolumeKind, { name }, { signal });
     if (volume === undefined || volume.metadata.uid !== uid) return;
@@ -109,7 +109,9 @@ export class Reclaimer implements Duty {
     if (decision.kind !== 'remove') return;
     const { handle } = decision;
     const what = () => `${nodeOf(volume)} has not removed the volume ${handle}`;
-    await untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until));
+    await endings.of({ operation: 'remove', key: uid }, signal, () =>
+      untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until)),
+    );
     log({ level: 'info', message: 'volume removed', volume: name, id: handle });
     await client.delete(persistentVolumeKind, { name }, { uid, signal });
     const left = await client.find(persistentVolumeKind, { name }, { signal });

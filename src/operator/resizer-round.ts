@@ -24,7 +24,7 @@ import {
 } from './resizer-pair.ts';
 
 export type ResizerParts = PairParts &
-  Pick<Cluster, 'names' | 'recorder' | 'clock' | 'chance' | 'wall' | 'log'> & {
+  Pick<Cluster, 'names' | 'recorder' | 'clock' | 'chance' | 'wall' | 'log' | 'endings'> & {
     readonly book: Pick<VolumeBook, 'expand'>;
   };
 
@@ -144,7 +144,7 @@ export class ResizerRounds {
 
   /** The wait has an end; what the node does goes on, and is found by the next round. */
   async #ask(volumeId: string, targetBytes: Bytes, signal: AbortSignal): Promise<Bytes> {
-    const { book, clock } = this.#parts;
+    const { book, clock, endings } = this.#parts;
     const late = new AbortController();
     const answered = new AbortController();
     void clock.sleep(limits.expandWaitMs, answered.signal).then(() => {
@@ -153,7 +153,9 @@ export class ResizerRounds {
     try {
       const either = AbortSignal.any([signal, late.signal]);
       const range = { requiredBytes: targetBytes, limitBytes: 0n };
-      return (await book.expand(volumeId, range, either)).sizeBytes;
+      const asked = { operation: 'expand', key: volumeId } as const;
+      const expand = () => book.expand(volumeId, range, either);
+      return (await endings.of(asked, signal, expand)).sizeBytes;
     } finally {
       answered.abort();
     }

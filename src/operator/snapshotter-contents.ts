@@ -19,6 +19,7 @@ import { apiVersionOf, type KubeObject } from '../kube/kind.ts';
 import type { Patch } from '../kube/patch.ts';
 import { WorkQueue } from '../kube/queue.ts';
 import type { Cluster, Duty } from './duty.ts';
+import type { Operation } from './endings.ts';
 import type { KindWatch, Served } from './kind-watch.ts';
 import { untilAnswered } from './provisioner-wait.ts';
 
@@ -29,6 +30,7 @@ type Content = KubeObject & {
 /** What differs between contents of one snapshot and contents of a group of them. */
 export type ContentFace<T extends Content> = {
   readonly noun: string;
+  readonly operations: { readonly make: Operation; readonly remove: Operation };
   readonly contents: KindWatch<T>;
   readonly classes: KindWatch<VolumeSnapshotClass>;
   readonly marks: ContentMarks;
@@ -46,6 +48,11 @@ export type ContentFace<T extends Content> = {
   readonly reasons: Readonly<Record<'make' | 'check' | 'remove', string>>;
 };
 
+type Wish = {
+  readonly kind: 'make' | 'remove';
+  readonly name: string;
+  readonly signal: AbortSignal;
+};
 type Step<K extends ContentStep['kind']> = Extract<ContentStep, { kind: K }>;
 type ContentStatus = { readonly readyToUse: boolean };
 
@@ -192,7 +199,7 @@ export class ContentKeeper<T extends Content> implements Duty {
   async #make(subject: Subject<T>, step: Step<'make'>, signal: AbortSignal) {
     let status: ContentStatus;
     try {
-      status = await this.#answered(subject, { kind: 'made', name: step.name, signal }, (until) =>
+      status = await this.#answered(subject, { kind: 'make', name: step.name, signal }, (until) =>
         this.#face.make(subject.content, step, until),
       );
     } catch (error) {
@@ -208,13 +215,15 @@ export class ContentKeeper<T extends Content> implements Duty {
   /** Who waits longer than a node should take is woken by what it does then. */
   async #answered<R>(
     { content }: Subject<T>,
-    wish: { readonly kind: string; readonly name: string; readonly signal: AbortSignal },
+    wish: Wish,
     begin: (signal: AbortSignal) => Promise<R>,
   ): Promise<R> {
-    const { name, signal } = wish;
-    const what = () => `the node has not ${wish.kind} ${name}`;
+    const { kind, name, signal } = wish;
+    const { clock, endings } = this.#cluster;
+    const what = () => `the node has not ${kind === 'make' ? 'made' : 'removed'} ${name}`;
+    const asked = { operation: this.#face.operations[kind], key: content.metadata.uid };
     try {
-      return await untilAnswered({ clock: this.#cluster.clock, signal, what }, begin);
+      return await endings.of(asked, signal, () => untilAnswered({ clock, signal, what }, begin));
     } catch (error) {
       const isSilent = error instanceof OperationError && error.code === 'NodeSilent';
       if (isSilent) this.#silent.set(name, content.metadata.name);
@@ -251,7 +260,7 @@ export class ContentKeeper<T extends Content> implements Duty {
     const { metadata } = subject.content;
     try {
       const name = step.handle ?? step.name ?? '';
-      await this.#answered(subject, { kind: 'removed', name, signal }, (until) =>
+      await this.#answered(subject, { kind: 'remove', name, signal }, (until) =>
         this.#face.remove(subject.content, step, until),
       );
     } catch (error) {

@@ -23,6 +23,7 @@ export function snapshotter(
     takenStatus(content.status, view, wall());
   return new ContentKeeper<VolumeSnapshotContent>(cluster, {
     noun: 'snapshot-content',
+    operations: { make: 'snapshot', remove: 'removeSnapshot' },
     ...{ contents: kinds.contents, classes: kinds.classes, marks: snapshotMarks },
     view: (content) =>
       snapshotContentView(content, {

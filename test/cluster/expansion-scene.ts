@@ -12,6 +12,7 @@ import {
 } from '../../src/kube/kinds.ts';
 import type { EventText } from '../../src/kube/recorder.ts';
 import type { Cluster, Duty } from '../../src/operator/duty.ts';
+import { Endings } from '../../src/operator/endings.ts';
 import { FakeApi, type Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { type Json, mergePatch } from '../kube/fake-patch.ts';
@@ -148,6 +149,7 @@ export class DutyScene {
           void this.events.push({ about: name, ...what }),
       },
       log: () => undefined,
+      endings: new Endings(life.clock, () => undefined),
     } as unknown as Cluster;
     void Promise.all(informers.map(({ synced }) => synced)).then(() => {
       for (const Duty of this.#duties) void new Duty(cluster).run(stop.signal);

@@ -8,6 +8,7 @@ import type { VolumeView } from '../../src/csi/book.ts';
 import { KubeError } from '../../src/kube/errors.ts';
 import type { Again } from '../../src/kube/queue.ts';
 import type { EventText } from '../../src/kube/recorder.ts';
+import { Endings } from '../../src/operator/endings.ts';
 import { ResizerRounds } from '../../src/operator/resizer-round.ts';
 import { type Json, mergePatch } from '../kube/fake-patch.ts';
 
@@ -184,11 +185,13 @@ export class ExpansionWorld {
   }
 
   #start(): ResizerRounds {
+    const clock = { nowMs: () => this.nowMs, sleep: () => new Promise<void>(() => undefined) };
     return new ResizerRounds({
       names: { domain: 'topolvm.io', driver: 'topolvm.io' },
       recorder: { event: (_about, what) => void this.events.push(what) },
-      clock: { nowMs: () => this.nowMs, sleep: () => new Promise(() => undefined) },
+      clock,
       ...{ chance: () => 0.5, wall: () => this.nowMs, log: () => undefined },
+      endings: new Endings(clock, () => undefined),
       client: {
         find: async (kind) => {
           this.#checkAlive();

@@ -14,6 +14,17 @@ export const ourOperator: OperatorProgram = (around) => ({
   },
 });
 
+/** The same, and somebody looks at its figures. */
+export function seenOperator(seen: (operator: Operator) => void): OperatorProgram {
+  return (around) => ({
+    run: async () => {
+      const operator = await start(around, { actsOnLvmClusters: false });
+      seen(operator);
+      await operator.failed;
+    },
+  });
+}
+
 /** The same for LVMClusters: it acts on them, and answers API servers without a socket. */
 export const ourLvmsOperator: OperatorProgram = (around) => ({
   run: async (signal) => {

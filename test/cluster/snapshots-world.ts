@@ -10,6 +10,7 @@ import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../../src/ku
 import type { EventText } from '../../src/kube/recorder.ts';
 import type { Answer, Call, Transport } from '../../src/kube/transport.ts';
 import type { Cluster, Duty, LogLine } from '../../src/operator/duty.ts';
+import { Endings } from '../../src/operator/endings.ts';
 import { runKinds } from '../../src/operator/kind-watch.ts';
 import { groupKinds, snapshotKinds } from '../../src/operator/snapshotter-kinds.ts';
 import { FakeApi, type Stored } from '../kube/fake-api.ts';
@@ -76,6 +77,7 @@ export class SnapshotWorld {
       },
       wall: () => clock.nowMs(),
       log: (line: LogLine) => this.logs.push(line),
+      endings: new Endings(clock, () => undefined),
     } as unknown as Cluster;
     const parts = { cluster, client, kinds: snapshotKinds({ client, clock, chance }) };
     const groups = groupKinds({ client, clock, chance });

@@ -9,6 +9,7 @@ import type { CreateVolume } from '../../src/csi/volumes.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { EventSubject, EventText } from '../../src/kube/recorder.ts';
 import type { Cluster, LogLine } from '../../src/operator/duty.ts';
+import { type Ended, Endings } from '../../src/operator/endings.ts';
 import { LogicalVolumeBook } from '../../src/operator/logical-volumes.ts';
 import { LogicalVolumeGroups } from '../../src/operator/snapshot-groups.ts';
 import { newStores, runStores, storesSynced } from '../../src/operator/stores.ts';
@@ -32,6 +33,7 @@ export class OperatorScene {
   readonly clock = new FakeClock(new Chance(1));
   readonly events: Told[] = [];
   readonly lines: LogLine[] = [];
+  readonly ended: Ended[] = [];
   readonly cluster: Cluster;
   readonly book: LogicalVolumeBook;
   readonly stop = new AbortController();
@@ -54,6 +56,7 @@ export class OperatorScene {
       ...{ ...parts, stores, book: this.book },
       groups: new LogicalVolumeGroups({ book: this.book, newId, mayChange }),
       recorder: { event: (about, what) => this.events.push({ ...about, ...what }) },
+      endings: new Endings(clock, (one) => this.ended.push(one)),
       log: (line) => this.lines.push(line),
     };
   }
