@@ -7,6 +7,7 @@ import {
   lvmsFlags,
   type Release,
   type Settings,
+  usualApiServerPorts,
   webhookFlags,
 } from './manifests-settings.ts';
 
@@ -25,6 +26,7 @@ const settings: Settings = {
   ...{ lvmsFlags: ['MARK_LVMS'], webhookFlags: ['MARK_WEBHOOK'] },
   flags: ['MARK_FLAGS'],
   agentFlags: ['MARK_EXTENDER'],
+  apiServerPorts: ['MARK_PORTS'],
   resources: { operator: 'MARK_operator', agent: 'MARK_agent' },
 };
 
@@ -140,6 +142,12 @@ const lvmdConfigMap = {
 const blocks: Readonly<Record<string, readonly string[]>> = {
   MARK_FLAGS: ['{{- if .Values.snapshotController }}', '- --snapshot-controller', '{{- end }}'],
   MARK_EXTENDER: ['{{- if .Values.schedulerExtender }}', '- --scheduler-extender', '{{- end }}'],
+  MARK_PORTS: [
+    '{{- range .Values.apiServerPorts }}',
+    '- protocol: TCP',
+    '  port: {{ . }}',
+    '{{- end }}',
+  ],
   MARK_LVMS: ifLvms(lvmsFlags),
   MARK_WEBHOOK: ifLvms(webhookFlags),
   MARK_LVMD: [
@@ -197,7 +205,7 @@ function template(objects: readonly object[]): string {
 function withoutMarks(line: string): readonly string[] {
   const block =
     /^( *)(MARK_[A-Z]+): null$/.exec(line) ??
-    /^( *)- (MARK_(?:FLAGS|EXTENDER|LVMS|WEBHOOK))$/.exec(line);
+    /^( *)- (MARK_(?:FLAGS|EXTENDER|PORTS|LVMS|WEBHOOK))$/.exec(line);
   const [, lead = '', mark = ''] = block ?? [];
   const made = blocks[mark];
   if (made !== undefined) return made.map((one) => `${lead}${one}`);
@@ -258,6 +266,8 @@ lvmd:
 nodePolicy: true
 
 networkPolicies: true
+# Ports of API servers: 16443 with MicroK8s, 8443 with minikube. Empty: all are allowed.
+apiServerPorts: [${usualApiServerPorts.join(', ')}]
 
 # The half of snapshots that a cluster needs once, for all drivers. Most clusters have one already;
 # ours does nothing beside another.

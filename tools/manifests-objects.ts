@@ -16,6 +16,8 @@ import {
   type Manifest,
   type Release,
   type Settings,
+  tcp,
+  usualApiServerPorts,
   webhookFlags,
 } from './manifests-settings.ts';
 import { webhookOf } from './manifests-webhook.ts';
@@ -39,6 +41,7 @@ export function defaultSettings({ image }: Release): Settings {
     kubeletRoot: '/var/lib/kubelet',
     lvmdVolume: lvmdOnHost,
     ...{ lvmsFlags, webhookFlags, flags: [], agentFlags: [] },
+    apiServerPorts: usualApiServerPorts.map(tcp),
     resources: defaultResources,
   };
 }

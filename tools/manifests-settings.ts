@@ -25,6 +25,8 @@ export type Settings = {
   readonly flags: readonly string[];
   /** Of the agents. */
   readonly agentFlags: readonly string[];
+  /** Of API servers, as network policies name ports. */
+  readonly apiServerPorts: readonly unknown[];
   readonly resources: { readonly operator: unknown; readonly agent: unknown };
 };
 
@@ -84,6 +86,14 @@ export const defaultResources = {
   // No limit: mkfs and lvm count as part of the agent, and a killed lvm leaves volumes suspended.
   agent: { requests: { cpu: '10m', memory: '80Mi' } },
 } as const;
+
+/** API servers listen on one of these: behind the service address, or as they are. */
+export const usualApiServerPorts = [443, 6443] as const;
+
+/** As network policies name it. */
+export function tcp(port: number) {
+  return { protocol: 'TCP', port };
+}
 
 /** The file of each node: what the nodes of a cluster have for disks differs. */
 export { lvmdOnHost } from '../src/core/edge/plan.ts';

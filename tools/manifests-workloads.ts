@@ -8,6 +8,7 @@ import {
   type Role,
   type Settings,
   selectorOf,
+  tcp,
   webhookPort,
 } from './manifests-settings.ts';
 
@@ -286,14 +287,11 @@ export function operatorBudget({ namespace }: Settings): Manifest {
   };
 }
 
-/** API servers listen on one of these: behind the service address, or as they are. */
-export const apiServerPorts = [443, 6443] as const;
-
 /** LVMS' names. Its third one denies the rest, which these do already. */
 const policyNames = { operator: 'lvms-operator-allow', agent: 'lvms-vg-manager-allow' } as const;
 
 /** Out: to the API server. In: who reads metrics, probes, and API servers that ask. Nothing else. */
-export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
+export function networkPolicies({ namespace, apiServerPorts }: Settings): readonly Manifest[] {
   return (['operator', 'agent'] as const).map((role: Role) => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -303,11 +301,7 @@ export function networkPolicies({ namespace }: Settings): readonly Manifest[] {
       policyTypes: ['Ingress', 'Egress'],
       // On a single node the agent answers API servers, too.
       ingress: [{ ports: [diagnosticsPort, webhookPort].map(tcp) }],
-      egress: [{ ports: apiServerPorts.map(tcp) }],
+      egress: [{ ports: apiServerPorts }],
     },
   }));
-}
-
-function tcp(port: number) {
-  return { protocol: 'TCP', port };
 }

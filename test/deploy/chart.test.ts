@@ -84,6 +84,20 @@ test('namespace, legacy group, kubelet root and image are settings of both', () 
   );
 });
 
+test('ports that API servers listen on are a choice', () => {
+  const portsOf = (apiServerPorts: readonly number[]) => {
+    const values = { ...everything, apiServerPorts };
+    const policies = renderTemplate('network.yaml', values, facts) as readonly {
+      readonly spec: { readonly egress: readonly { readonly ports: unknown }[] };
+    }[];
+    return policies.map(({ spec }) => spec.egress.map(({ ports }) => ports));
+  };
+  const tcp = (port: number) => ({ protocol: 'TCP', port });
+  const chosen = [[tcp(443), tcp(16_443)]];
+  assert.deepEqual(portsOf([443, 16_443]), [chosen, chosen]);
+  assert.deepEqual(defaultValues()['apiServerPorts'], [443, 6443]);
+});
+
 test('without a namespace of its own it goes where the release goes', () => {
   assertSame({ ...plain, namespace: 'elsewhere' }, everything, {
     ...facts,

@@ -66,13 +66,20 @@ function renderUntil(tokens: Token[], scope: Scope, ends: readonly string[]): st
 }
 
 function renderAction(action: string, tokens: Token[], scope: Scope): string {
-  const [, word, condition = ''] = /^(if|with) (.*)$/.exec(action) ?? [];
+  const [, word, condition = ''] = /^(if|with|range) (.*)$/.exec(action) ?? [];
   if (word === undefined) return String(evaluate(action, scope));
   const value = evaluate(condition, scope);
+  if (word === 'range') return renderEach(value as readonly unknown[], tokens, scope);
   const inner = word === 'with' ? { ...scope, dot: value } : scope;
   const whenTrue = renderUntil(tokens, inner, ['else', 'end']);
   const whenFalse = tokens.shift()?.text === 'else' ? renderElse(tokens, scope) : '';
   return isTrue(value) ? whenTrue : whenFalse;
+}
+
+function renderEach(items: readonly unknown[], tokens: Token[], scope: Scope): string {
+  const made = items.map((dot) => renderUntil([...tokens], { ...scope, dot }, ['end']));
+  renderElse(tokens, scope);
+  return made.join('');
 }
 
 function renderElse(tokens: Token[], scope: Scope): string {
