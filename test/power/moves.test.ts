@@ -7,8 +7,8 @@ import { changesOf, Remote } from '../host/remote.ts';
 import { nodeFile } from '../host/scenarios.ts';
 
 /**
- * The power goes while a device is emptied, with every write that was not flushed. After the restart
- * the device still leaves, and what was on it is what it was.
+ * The power goes while a device is emptied, with every write that was not flushed. After the
+ * restart the device still leaves, and what was on it is what it was.
  */
 const mebibytes = 256;
 const fractions = [0.05, 0.4, 0.7, 0.95];

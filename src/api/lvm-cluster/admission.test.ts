@@ -155,15 +155,19 @@ test('a volume group is made as its LVMCluster asks for it, and no other one is'
   assert.ok(made(group('vg1', { ...named, default: true }), of).isAllowed);
   assert.equal(
     made(group('vg1', {}), of).message,
-    'LVMVolumeGroup vg1 spec.default is missing: write true, as the device class vg1 of the \
-LVMCluster mine asks for it, or change it there; LVMVolumeGroup vg1 spec.deviceSelector is missing: \
-write {"paths":["/dev/vg1"]}, as the device class vg1 of the LVMCluster mine asks for it, or change \
-it there',
+    [
+      'LVMVolumeGroup vg1 spec.default is missing: write true, as the device class vg1 of the',
+      'LVMCluster mine asks for it, or change it there; LVMVolumeGroup vg1 spec.deviceSelector',
+      'is missing: write {"paths":["/dev/vg1"]}, as the device class vg1 of the LVMCluster mine',
+      'asks for it, or change it there',
+    ].join(' '),
   );
   assert.equal(
     made(group('x', {}), of).message,
-    'LVMVolumeGroup metadata.name is "x": name it as a device class in the LVMCluster mine instead: \
-no other group is made on nodes',
+    [
+      'LVMVolumeGroup metadata.name is "x": name it as a device class in the LVMCluster mine',
+      'instead: no other group is made on nodes',
+    ].join(' '),
   );
   assert.match(made(group('vg1', named), undefined).message, /as a device class in an LVMCluster/);
   const going = { ...of, metadata: { ...metadata, deletionTimestamp: 'now' } };

@@ -42,7 +42,7 @@ function noted({ metadata }: LvmVolumeGroup): LvmVolumeGroupSpec | undefined {
   try {
     const spec: unknown = JSON.parse(metadata.annotations?.[askedAnnotation] ?? 'null');
     const isSpec = typeof spec === 'object' && spec !== null && !Array.isArray(spec);
-    return isSpec ? (spec as LvmVolumeGroupSpec) : undefined;
+    return isSpec ? spec : undefined;
   } catch {
     return undefined;
   }

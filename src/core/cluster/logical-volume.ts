@@ -208,8 +208,8 @@ export function sourceRefusal(
 }
 
 /**
- * A copy asked for with the very words of its source is given the same by LVM, which rounded both up.
- * A snapshot's own size is what claims are told.
+ * A copy asked for with the very words of its source is given the same by LVM, which rounds both
+ * up. A snapshot's own size is what claims are told.
  */
 function leastOf(source: LogicalVolume): Bytes {
   const [given, asked] = [sizeOf(source), askedSizeOf(source)];

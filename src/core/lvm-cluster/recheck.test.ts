@@ -118,8 +118,10 @@ test('who says Managed and names no class is told what to write', () => {
   const { deeds, troubles } = planned(of, { groups: [], nodes: [n1] });
   assert.deepEqual(deeds, []);
   assert.deepEqual(troubles, [
-    'spec.storage.deviceClasses is missing: name at least one class, or write ExternalConfiguration \
-for spec.configurationPolicy when lvmd.yaml on each node is yours',
+    [
+      'spec.storage.deviceClasses is missing: name at least one class, or write',
+      'ExternalConfiguration for spec.configurationPolicy when lvmd.yaml on each node is yours',
+    ].join(' '),
   ]);
   const empty = planned({ ...of, spec: {} }, { groups: [], nodes: [n1] });
   assert.deepEqual(empty.troubles, [], 'as MicroShift makes it');
