@@ -13,6 +13,8 @@ type Made = (value: number) => readonly Series[];
 const rows: readonly (readonly [string, Made, readonly number[], readonly number[]])[] = [
   ['QuarryCallsFailFast', calls('QuarryCallsFailFast'), [0.02, 1], [0, 0.014]],
   ['QuarryCallsFailSlowly', calls('QuarryCallsFailSlowly'), [0.007], [0, 0.006]],
+  ['QuarryClaimsFail', calls('QuarryClaimsFail'), [0.06], [0, 0.05]],
+  ['QuarryClaimsSlow', calls('QuarryClaimsSlow'), [0.94], [0.96, 1]],
   ['QuarryMountsSlow', calls('QuarryMountsSlow'), [0.94], [0.96, 1]],
   ['QuarryLvmSlow', calls('QuarryLvmSlow'), [0.94], [0.96, 1]],
   ['QuarryHostNotSeen', plain('quarry_last_look_seconds', pod), [699], [700, 1000]],
@@ -89,7 +91,8 @@ function calls(name: string): Made {
   const { expr = '' } = alerts.find(({ alert }) => alert === name) ?? {};
   return (value) =>
     (expr.match(rangeCall) ?? []).map((call) => {
-      const isAll = /_total\[|_count[[{]/.test(call) && /\/ /.test(expr);
+      const isPart = /fault=|code=|_bucket/.test(call);
+      const isAll = !isPart && /_total[[{]|_count[[{]/.test(call) && /\/ /.test(expr);
       return [call, pod, isAll ? 1 : value] as const;
     });
 }

@@ -20,6 +20,11 @@ import { thick, thin } from './standalone-scene.ts';
 
 const patience = { timeoutMs: 10_000 };
 
+/** Agents begin nothing for a group that no LVMCluster has. */
+export const ownerReferences = [
+  { apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster', name: 'mine', uid: 'mine' },
+];
+
 /** The whole agent, with real files and sockets in a directory of its own, on the stage's node. */
 export class AgentClusterScene {
   readonly stage = new Stage();

@@ -5,7 +5,7 @@ import type { LvmVolumeGroupStatus } from '../../src/api/objects/lvm-volume-grou
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import { collections } from '../kube/fake-api-rules.ts';
-import { AgentClusterScene } from './agent-cluster-scene.ts';
+import { AgentClusterScene, ownerReferences } from './agent-cluster-scene.ts';
 
 test('a class of an administrator whose disk died keeps no other from coming or going', async (t) => {
   const scene = await AgentClusterScene.begin(t, true);
@@ -15,7 +15,10 @@ test('a class of an administrator whose disk died keeps no other from coming or 
   scene.api.put(collections.lvmNodeStatuses, { metadata, spec: {} });
   const put = (name: string, disk: string, changes: object = {}) =>
     scene.api.put(collections.lvmVolumeGroups, {
-      metadata: { ...groupOf(scene, name)?.metadata, name, namespace: 'ns', ...changes },
+      metadata: {
+        ...{ ...groupOf(scene, name)?.metadata, name, namespace: 'ns', ownerReferences },
+        ...changes,
+      },
       spec: { deviceSelector: { paths: [`/dev/${disk}`] } },
     });
   const { admin } = scene.stage.world;

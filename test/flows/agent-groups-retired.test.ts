@@ -6,7 +6,7 @@ import { forget } from '../../src/cli/forget.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import type { Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
-import { AgentClusterScene } from './agent-cluster-scene.ts';
+import { AgentClusterScene, ownerReferences } from './agent-cluster-scene.ts';
 
 /** A class goes while volumes are in it, and its only disk dies. */
 
@@ -30,7 +30,7 @@ function groupOf({ api }: AgentClusterScene, name: string): Stored | undefined {
 function put({ api }: AgentClusterScene, name: string, spec: object, metadata: object = {}): void {
   const before = api.one(collections.lvmVolumeGroups, name, 'ns');
   api.put(collections.lvmVolumeGroups, {
-    metadata: { ...before?.metadata, name, namespace: 'ns', ...metadata },
+    metadata: { ...before?.metadata, name, namespace: 'ns', ownerReferences, ...metadata },
     spec: { ...(before?.['spec'] as object), ...spec },
   });
 }

@@ -5,7 +5,7 @@ import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { forget } from '../../src/cli/forget.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
 import { collections } from '../kube/fake-api-rules.ts';
-import { AgentClusterScene } from './agent-cluster-scene.ts';
+import { AgentClusterScene, ownerReferences } from './agent-cluster-scene.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 /** A disk of another node is put in, with a group on it that has the name of one of ours. */
@@ -130,11 +130,6 @@ function told({ api }: AgentClusterScene): LvmVolumeGroupStatus | undefined {
   return report.nodeStatus?.find(({ name }) => name === 'vg1');
 }
 
-const owner = {
-  ...{ apiVersion: 'lvm.topolvm.io/v1alpha1', kind: 'LVMCluster' },
-  ...{ name: 'mine', uid: 'mine' },
-};
-
 async function served(t: TestContext): Promise<AgentClusterScene> {
   const scene = await AgentClusterScene.begin(t, true);
   scene.options = { makesGroups: true };
@@ -142,7 +137,7 @@ async function served(t: TestContext): Promise<AgentClusterScene> {
   const metadata = { name: 'n1', namespace: 'ns', annotations: note };
   scene.api.put(collections.lvmNodeStatuses, { metadata, spec: {} });
   scene.api.put(collections.lvmVolumeGroups, {
-    metadata: { name: 'vg1', namespace: 'ns', ownerReferences: [owner] },
+    metadata: { name: 'vg1', namespace: 'ns', ownerReferences },
     spec: { default: true, deviceSelector: { paths: ['/dev/sdb'] } },
   });
   await scene.start();

@@ -21,8 +21,8 @@ export const clusterMutants: readonly ClusterMutant[] = [
   one(
     'a PersistentVolume goes before its LV',
     'src/operator/reclaimer.ts',
-    "await untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until));",
-    'void what;',
+    "      untilAnswered({ clock, signal, what }, (until) => book.remove('volume', handle, until)),",
+    '      Promise.resolve(void what),',
   ),
   one(
     'an object is let go before its LV is removed',
