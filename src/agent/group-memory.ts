@@ -29,6 +29,11 @@ export class GroupMemory {
     return knownGroups(this.#known, this.#forgotten).givenUp;
   }
 
+  /** Which one it was that had a name which was given up; undefined while one has it. */
+  lastOf(name: string): string | undefined {
+    return this.givenUp.has(name) ? this.#forgotten.get(name) : undefined;
+  }
+
   /** An administrator may have given a group up: beside us, and while we wrote of another. */
   async read(): Promise<ReadonlyMap<string, string>> {
     this.#forgotten = await this.#files.readForgotten();

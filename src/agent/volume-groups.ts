@@ -319,6 +319,8 @@ export class VolumeGroups {
     const { engine } = this.#parts;
     for (const vg of desired.volumeGroups) {
       try {
+        const last = this.#memory.lastOf(vg.name);
+        if (last !== undefined) await engine.dropGroup({ name: vg.name, uuid: last });
         const task = this.#begun.noting(volumeGroupTask(vg, desired));
         const { uuid } = settled(await engine.submitNode(task));
         if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);

@@ -9,6 +9,7 @@ import type { CreateVg, Decision, Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
+import { dropLeftovers } from './leftovers.ts';
 import { observeNode } from './look.ts';
 import { PublicationEye } from './look-publication.ts';
 import { HostModel, type Report } from './model.ts';
@@ -151,6 +152,15 @@ export class Engine {
     await Promise.all(bare.map((path) => host.flush([path]).catch(asOperationError)));
     this.#touched.delete(vg);
     this.#flushed.add(vg);
+  }
+
+  /** A group was given up: what the kernel still has of it goes, unless a disk of it is here. */
+  dropGroup(group: { readonly name: string; readonly uuid: string }): Promise<void> {
+    return this.#lane(group.name).exclusive(async () => {
+      const { host } = await this.model.refresh();
+      if (host.vgs.some(({ uuid }) => uuid === group.uuid)) return;
+      await dropLeftovers(this.#tools, group);
+    });
   }
 
   /** Changes that wait, by volume group. */

@@ -6,13 +6,14 @@ import { GroupScene } from './agent-groups-scene.ts';
 const both: LvmDeviceSelector = { optionalPaths: ['/dev/sda', '/dev/sdb'] };
 
 /** The only disk of a class that is served dies. */
-async function lost(deviceSelector = both): Promise<GroupScene> {
+async function lost(deviceSelector = both, before?: (at: GroupScene) => void): Promise<GroupScene> {
   const scene = new GroupScene();
   const { world } = scene.stage;
   world.admin.pull('/dev/sdb');
   scene.group('vg1', { deviceSelector });
   scene.start();
   await scene.until('ready', () => scene.isReady('vg1'));
+  before?.(scene);
   world.admin.pull('/dev/sda');
   await scene.until('lost', () => isLost(scene));
   return scene;
@@ -35,6 +36,37 @@ test('a class that is served gets a new disk once its old one is given up', asyn
   assert.equal(scene.known.get('vg1'), world.vg('vg1')?.uuid);
   await scene.settle();
   assert.deepEqual(scene.forgotten, new Map(), 'the new one is not given up');
+});
+
+const withVolume = ({ stage }: GroupScene) => {
+  stage.world.admin.run('lvm', 'lvcreate', '--yes', '--size', '40m', '--name', 'v1', 'vg1');
+};
+
+test('what the kernel still has of a group that is given up keeps no other from being made', async () => {
+  const scene = await lost(both, withVolume);
+  const { world } = scene.stage;
+  const old = world.machine.vgs.find(({ name }) => name === 'vg1');
+  world.admin.insert('/dev/sdb');
+  await scene.settle(120_000);
+  assert.equal(old?.lvs[0]?.isActive, true, 'nobody has given it up');
+  scene.forget('vg1');
+  await scene.until('ready', () => scene.isReady('vg1'));
+  assert.equal(old?.lvs[0]?.isActive, false);
+  assert.deepEqual(scene.devicesOf('vg1'), ['/dev/sdb']);
+});
+
+test('what somebody still has open stays, and it is told until he ends', async () => {
+  const scene = await lost(both, (at) => {
+    withVolume(at);
+    at.stage.world.admin.mkfs('/dev/vg1/v1');
+    at.stage.world.admin.mount('/dev/vg1/v1', '/mnt');
+  });
+  const { world } = scene.stage;
+  world.admin.insert('/dev/sdb');
+  scene.forget('vg1');
+  await scene.until('told', () => /already exists/.test(scene.told('vg1')?.reason ?? ''));
+  world.admin.unmount('/mnt');
+  await scene.until('ready', () => scene.isReady('vg1'));
 });
 
 test('it is given up also where only the report tells of it', async () => {

@@ -1,6 +1,6 @@
 import { copyOver, holdsData, copied as stretchOf } from '../content.ts';
 import { isInUse, type Machine } from '../machine.ts';
-import { type Device, type Lv, virtualBytes } from '../model.ts';
+import { cowSnapshotsOf, type Device, type Lv, thinVolumesOf, virtualBytes } from '../model.ts';
 import { dmNameOf, mapperPath } from '../reports/names.ts';
 import { type Outcome, Voice } from '../text.ts';
 import { writeData, writeLv } from '../writes.ts';
@@ -127,12 +127,22 @@ export function dmsetupResume(machine: Machine, argv: readonly string[]): Outcom
 }
 
 /** Nobody has a stray part open; whatever else the kernel has stays. */
+function isActive(lv: Lv): boolean {
+  return lv.isActive;
+}
+
 export function dmsetupRemove(machine: Machine, argv: readonly string[]): Outcome {
   const name = argv.at(-1) ?? '';
   for (const [lv, suffixes] of machine.strayParts) {
     const suffix = [...suffixes].find((one) => dmNameOf(lv, one) === name);
     if (suffix === undefined) continue;
     suffixes.delete(suffix);
+    return new Voice().end();
+  }
+  const lv = [...machine.minors().keys()].find((one) => dmNameOf(one) === name);
+  const isBelow = lv !== undefined && [...thinVolumesOf(lv), ...cowSnapshotsOf(lv)].some(isActive);
+  if (lv !== undefined && lv.users.size === 0 && !isBelow) {
+    lv.isActive = false;
     return new Voice().end();
   }
   return new Voice()

@@ -22,12 +22,12 @@ export function vgcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   const extentBytes = sizeOption(parsed, 'physicalextentsize') ?? 4 * mib;
   if (typeof metadataBytes === 'object') return metadataBytes;
   if (typeof extentBytes === 'object') return extentBytes;
-  const known = machine.findVg(name);
-  if (known !== undefined) {
-    if (known.lvs.some((lv) => lv.isActive)) {
-      voice.complain(`/dev/${name}: already exists in filesystem`);
-      return voice.complain("Run `vgcreate --help' for more information.").end(3);
-    }
+  // The kernel has its volumes also while none of its disks is there.
+  if (machine.vgs.some((vg) => vg.name === name && vg.lvs.some((lv) => lv.isActive))) {
+    voice.complain(`/dev/${name}: already exists in filesystem`);
+    return voice.complain("Run `vgcreate --help' for more information.").end(3);
+  }
+  if (machine.findVg(name) !== undefined) {
     return voice.fail(`A volume group called ${name} already exists.`);
   }
   const made = makePvs(machine, paths, metadataBytes ?? mib - 4096, voice);

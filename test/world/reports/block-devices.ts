@@ -119,7 +119,7 @@ export function losetup(machine: Machine): Outcome {
 
 export function dmsetupInfo(machine: Machine): Outcome {
   const voice = new Voice();
-  const active = machine.visibleVgs().flatMap((vg) => vg.lvs.filter((lv) => lv.isActive));
+  const active = [...machine.minors().keys()];
   const lines = active.flatMap((lv) => {
     const state = lv.isSuspended ? 'Suspended' : 'Active';
     const own = `${dmNameOf(lv)}:${dmUuid(lv.vg.uuid, lv.uuid)}:${state}`;
