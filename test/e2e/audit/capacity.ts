@@ -1,13 +1,13 @@
 import { type Layout, type Place, raid1 } from '../layout.ts';
 import { bytesOf } from '../quantity.ts';
-import type { NodeSeen, Seen, StorageCapacity, StorageClass } from './look.ts';
+import type { NodeSeen, Seen, StorageClass } from './look.ts';
 
 /** Each class has one object for each node, and it says what LVM says, within one extent. */
 export function capacityFindings(
-  { classes, capacities, nodes }: Seen,
+  { driver, classes, capacities, nodes }: Seen,
   layout: Layout,
 ): readonly string[] {
-  const ours = classes.filter(({ provisioner }) => provisioner === 'topolvm.io');
+  const ours = classes.filter(({ provisioner }) => provisioner === driver);
   const names = new Set(ours.map(({ metadata }) => metadata.name));
   const left = capacities
     .filter(({ storageClassName }) => !names.has(storageClassName))
@@ -16,12 +16,14 @@ export function capacityFindings(
     nodes.flatMap((node) => {
       const name = storageClass.metadata.name;
       const objects = capacities.filter(
-        (object) => object.storageClassName === name && nodeOf(object) === node.name,
+        ({ storageClassName, nodeTopology }) =>
+          storageClassName === name &&
+          nodeTopology?.matchLabels?.[`topology.${driver}/node`] === node.name,
       );
       const what = `capacity of ${name} on ${node.name}`;
       const [told] = objects;
       if (told === undefined || objects.length > 1) return [`${what}: ${objects.length} objects`];
-      const real = largestOf(storageClass, node, layout);
+      const real = roomOf(storageClass, node, layout);
       // Who tells of no largest volume promises all that there is.
       const largest = bytesOf(told.maximumVolumeSize ?? told.capacity ?? '0');
       const isTrue = abs(real - largest) <= node.extentBytes;
@@ -31,17 +33,17 @@ export function capacityFindings(
   return [...left, ...wrong];
 }
 
-function nodeOf({ nodeTopology }: StorageCapacity): string | undefined {
-  return nodeTopology?.matchLabels?.['topology.topolvm.io/node'];
-}
-
 /** The largest volume, from LVM's own numbers. */
-function largestOf({ parameters = {} }: StorageClass, node: NodeSeen, layout: Layout): bigint {
-  const place = layout[parameters['topolvm.io/device-class'] ?? ''];
+export function roomOf(
+  { provisioner, parameters = {} }: StorageClass,
+  node: NodeSeen,
+  layout: Layout,
+): bigint {
+  const place = layout[parameters[`${provisioner}/device-class`] ?? ''];
   if (place === undefined) return 0n;
   if (place.pool !== undefined) return thinRoom(node, place.group, place.pool);
   const free = node.pvs.filter((pv) => pv.group === place.group).map(({ freeBytes }) => freeBytes);
-  const isTwice = parameters['topolvm.io/lvcreate-option-class'] === 'twice';
+  const isTwice = parameters[`${provisioner}/lvcreate-option-class`] === 'twice';
   const raid = isTwice ? raid1 : place.raid;
   if (raid === undefined) {
     const room = free.reduce((total, bytes) => total + bytes, -(place.spareBytes ?? 0n));

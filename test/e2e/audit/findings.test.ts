@@ -2,65 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { layoutByHand } from '../layout.ts';
 import { findingsIn } from './findings.ts';
-import type { Claim, Logical, Lv, NodeSeen, Pod, Seen, Volume } from './look.ts';
+import type { Lv, Seen } from './look.ts';
+import { claim, logical, lv, MiB, node, on, pod, rest, target, volume } from './well.ts';
 
-const MiB = 1024n * 1024n;
-
-const logical: Logical = {
-  metadata: { name: 'pvc-1', uid: 'lv-1', finalizers: ['topolvm.io/logicalvolume'] },
-  spec: { nodeName: 'n1', size: '100Mi' },
-  status: { volumeID: 'lv-1', currentSize: '100Mi' },
-};
-const volume: Volume = {
-  metadata: { name: 'pvc-1', uid: 'pv-1', finalizers: ['kubernetes.io/pv-protection'] },
-  spec: {
-    csi: { driver: 'topolvm.io', volumeHandle: 'lv-1' },
-    capacity: { storage: '100Mi' },
-    claimRef: { uid: 'claim-1' },
-  },
-  status: { phase: 'Bound' },
-};
-const claim: Claim = {
-  metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
-  spec: { volumeName: 'pvc-1' },
-  status: { phase: 'Bound', capacity: { storage: '100Mi' } },
-};
-const pod: Pod = {
-  metadata: { name: 'pod', namespace: 'default', uid: 'pod-1' },
-  spec: {
-    nodeName: 'n1',
-    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
-  },
-  status: { phase: 'Running' },
-};
-const lv: Lv = {
-  ...{ group: 'data', name: 'lv-1', sizeBytes: 100n * MiB, pool: '' },
-  ...{ attributes: '-wi-ao----', device: '254:1' },
-};
-const target = '/var/lib/kubelet/pods/pod-1/volumes/kubernetes.io~csi/pvc-1/mount';
-const node: NodeSeen = {
-  ...{ name: 'n1', lvs: [lv], extentBytes: 4n * MiB, strayDevices: [] },
-  pvs: [{ group: 'data', freeBytes: 900n * MiB }],
-  mounts: [
-    { target: '/', device: '0:1' },
-    { target, device: '254:1' },
-  ],
-};
-const rest: Seen = {
-  ...{ volumes: [volume], claims: [claim], logical: [logical], pods: [pod], nodes: [node] },
-  ...{ snapshots: [], contents: [] },
-  classes: [{ metadata: { name: 'thick', uid: 'class-1' }, provisioner: 'topolvm.io' }],
-  capacities: [
-    {
-      metadata: { name: 'capacity-1', uid: 'capacity-1' },
-      storageClassName: 'thick',
-      nodeTopology: { matchLabels: { 'topology.topolvm.io/node': 'n1' } },
-      maximumVolumeSize: '900Mi',
-    },
-  ],
-};
-
-const on = (change: Partial<NodeSeen>): Partial<Seen> => ({ nodes: [{ ...node, ...change }] });
 const going = '2026-01-01T00:00:00Z';
 const [told] = rest.capacities;
 

@@ -1,13 +1,21 @@
 import type { Layout } from '../layout.ts';
 import { bytesOf } from '../quantity.ts';
 import { capacityFindings } from './capacity.ts';
+import { claimFindings } from './claims.ts';
 import type { Logical, Lv, Meta, NodeSeen, Pod, Seen, Volume } from './look.ts';
+import { snapshotFindings } from './snapshots.ts';
 
 /** What is leaked, lost or stuck, as sentences. Nothing of it may be true when all is at rest. */
-export function findingsIn(seen: Seen, layout: Layout): readonly string[] {
+export function findingsIn(
+  seen: Seen,
+  layout: Layout,
+  /** Claims that somebody lets wait on purpose: `NAMESPACE/NAME`. */
+  waiting: ReadonlySet<string> = new Set(),
+): readonly string[] {
   return [
     ...volumeFindings(seen),
-    ...claimFindings(seen),
+    ...claimFindings(seen, layout, waiting),
+    ...snapshotFindings(seen),
     ...lvFindings(seen, layout),
     ...mountFindings(seen),
     ...finalizerFindings(seen),
@@ -15,12 +23,13 @@ export function findingsIn(seen: Seen, layout: Layout): readonly string[] {
   ];
 }
 
-function ofOurs(volume: Volume): boolean {
-  return volume.spec.csi?.driver === 'topolvm.io';
+function oursOf({ driver, volumes }: Seen): readonly Volume[] {
+  return volumes.filter(({ spec }) => spec.csi?.driver === driver);
 }
 
-function volumeFindings({ volumes, logical, contents }: Seen): readonly string[] {
-  const ours = volumes.filter(ofOurs);
+function volumeFindings(seen: Seen): readonly string[] {
+  const { logical, contents } = seen;
+  const ours = oursOf(seen);
   const handles = new Set([
     ...ours.map(({ spec }) => spec.csi?.volumeHandle),
     ...contents.map(({ status }) => status?.snapshotHandle),
@@ -56,20 +65,6 @@ function logicalFindings({ metadata, spec, status }: Logical): readonly string[]
   if (status.currentSize === undefined) return [`${name} has no size`];
   if (bytesOf(spec.size) > bytesOf(status.currentSize)) return [`${name} has not grown`];
   return [];
-}
-
-function claimFindings({ claims, volumes }: Seen): readonly string[] {
-  const byName = new Map(volumes.map((volume) => [volume.metadata.name, volume]));
-  return claims.flatMap(({ metadata, spec, status }) => {
-    const name = `claim ${metadata.namespace}/${metadata.name}`;
-    if (status.phase === 'Lost') return [`${name} is Lost`];
-    if (status.phase !== 'Bound') return [];
-    const volume = byName.get(spec.volumeName ?? '');
-    if (volume?.spec.claimRef?.uid !== metadata.uid) return [`${name} is bound to nothing`];
-    const has = bytesOf(status.capacity?.storage ?? '0');
-    if (has > bytesOf(volume.spec.capacity.storage)) return [`${name} says more than it has`];
-    return [];
-  });
 }
 
 function lvFindings({ nodes, logical }: Seen, layout: Layout): readonly string[] {
@@ -124,9 +119,7 @@ function placeOf(target: string): { readonly pod: string; readonly volume: strin
 
 function mountFindings(seen: Seen): readonly string[] {
   const handleOf = new Map(
-    seen.volumes
-      .filter(ofOurs)
-      .map(({ metadata, spec }) => [metadata.name, spec.csi?.volumeHandle]),
+    oursOf(seen).map(({ metadata, spec }) => [metadata.name, spec.csi?.volumeHandle]),
   );
   return seen.nodes.flatMap((node) => {
     const lvs = volumesOf(node);
@@ -154,8 +147,9 @@ function mountFindings(seen: Seen): readonly string[] {
 }
 
 /** Pods of a node by their volumes: `UID VOLUME`. */
-function wantedOn({ pods, claims, volumes }: Seen, node: string): ReadonlyMap<string, Pod> {
-  const ours = new Set(volumes.filter(ofOurs).map(({ metadata }) => metadata.name));
+function wantedOn(seen: Seen, node: string): ReadonlyMap<string, Pod> {
+  const { pods, claims } = seen;
+  const ours = new Set(oursOf(seen).map(({ metadata }) => metadata.name));
   const volumeOf = new Map(
     claims.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, spec.volumeName]),
   );
@@ -194,8 +188,9 @@ const allowedFinalizers = {
     'kubernetes.io/pv-protection',
     'external-provisioner.volume.kubernetes.io/finalizer',
   ],
-  claim: ['kubernetes.io/pvc-protection'],
-  LogicalVolume: ['topolvm.io/logicalvolume'],
+  // Whoever was cloned once keeps the second until it is deleted.
+  claim: ['kubernetes.io/pvc-protection', 'provisioner.storage.kubernetes.io/cloning-protection'],
+  LogicalVolume: ['topolvm.io/logicalvolume', 'topolvm.cybozu.com/logicalvolume'],
   pod: [],
 } as const satisfies Record<string, readonly string[]>;
 

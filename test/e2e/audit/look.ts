@@ -16,15 +16,22 @@ export type Volume = {
     readonly csi?: { readonly driver: string; readonly volumeHandle: string };
     readonly capacity: { readonly storage: string };
     readonly claimRef?: { readonly uid?: string };
+    readonly storageClassName?: string;
   };
   readonly status: { readonly phase: string };
 };
 export type Claim = {
   readonly metadata: Meta;
-  readonly spec: { readonly volumeName?: string };
+  readonly spec: {
+    readonly volumeName?: string;
+    readonly storageClassName?: string;
+    readonly resources?: { readonly requests?: { readonly storage?: string } };
+    readonly dataSource?: { readonly kind: string; readonly name: string };
+  };
   readonly status: {
     readonly phase: string;
     readonly capacity?: { readonly storage: string };
+    readonly allocatedResourceStatuses?: { readonly storage?: string };
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 };
@@ -42,6 +49,7 @@ export type Pod = {
   readonly metadata: Meta;
   readonly spec: {
     readonly nodeName?: string;
+    readonly nodeSelector?: Readonly<Record<string, string>>;
     readonly volumes?: readonly {
       readonly name: string;
       readonly persistentVolumeClaim?: { readonly claimName: string };
@@ -50,13 +58,23 @@ export type Pod = {
   };
   readonly status: { readonly phase: string };
 };
-type Content = {
+export type Snapshot = {
   readonly metadata: Meta;
+  readonly spec: { readonly source: { readonly persistentVolumeClaimName?: string } };
+  readonly status?: { readonly readyToUse?: boolean; readonly error?: object };
+};
+export type Content = {
+  readonly metadata: Meta;
+  readonly spec: {
+    readonly driver: string;
+    readonly volumeSnapshotRef: { readonly name: string; readonly namespace: string };
+  };
   readonly status?: { readonly snapshotHandle?: string };
 };
 export type StorageClass = {
   readonly metadata: Meta;
   readonly provisioner: string;
+  readonly volumeBindingMode?: string;
   readonly parameters?: Readonly<Record<string, string>>;
 };
 export type StorageCapacity = {
@@ -91,39 +109,45 @@ export type NodeSeen = {
 };
 
 export type Seen = {
+  /** Whose volumes are looked at; its domain is that of LogicalVolumes too. */
+  readonly driver: string;
   readonly volumes: readonly Volume[];
   readonly claims: readonly Claim[];
   readonly logical: readonly Logical[];
   readonly pods: readonly Pod[];
-  readonly snapshots: readonly { readonly metadata: Meta }[];
+  readonly snapshots: readonly Snapshot[];
   readonly contents: readonly Content[];
   readonly classes: readonly StorageClass[];
   readonly capacities: readonly StorageCapacity[];
   readonly nodes: readonly NodeSeen[];
 };
 
-export async function lookAtEverything(cluster: Cluster): Promise<Seen> {
+export async function lookAtEverything(cluster: Cluster, driver = 'topolvm.io'): Promise<Seen> {
   const list = async <T>(path: string): Promise<readonly T[]> =>
     (await cluster.api.get<{ readonly items: readonly T[] }>(path))?.items ?? [];
   const storage = '/apis/storage.k8s.io/v1';
   const snapshot = '/apis/snapshot.storage.k8s.io/v1';
   const nodes = await Promise.all(cluster.nodes.map(lookAtNode));
   return {
-    nodes,
+    ...{ driver, nodes },
     volumes: await list<Volume>('/api/v1/persistentvolumes'),
     claims: await list<Claim>('/api/v1/persistentvolumeclaims'),
-    logical: await list<Logical>('/apis/topolvm.io/v1/logicalvolumes'),
+    logical: await list<Logical>(`/apis/${driver}/v1/logicalvolumes`),
     pods: await list<Pod>('/api/v1/pods'),
-    snapshots: await list<{ readonly metadata: Meta }>(`${snapshot}/volumesnapshots`),
+    snapshots: await list<Snapshot>(`${snapshot}/volumesnapshots`),
     contents: await list<Content>(`${snapshot}/volumesnapshotcontents`),
     classes: await list<StorageClass>(`${storage}/storageclasses`),
     capacities: await list<StorageCapacity>(`${storage}/csistoragecapacities`),
   };
 }
 
+const lvFields = [
+  ...['vg_name', 'lv_name', 'lv_dm_path', 'lv_size', 'origin_size', 'pool_lv', 'lv_attr'],
+  ...['lv_kernel_major', 'lv_kernel_minor'],
+];
+
 const script = `set -e
-lvm lvs --all --reportformat json --units b --nosuffix \\
-  --options vg_name,lv_name,lv_dm_path,lv_size,pool_lv,lv_attr,lv_kernel_major,lv_kernel_minor
+lvm lvs --all --reportformat json --units b --nosuffix --options ${lvFields.join()}
 echo ===
 lvm pvs --reportformat json --units b --nosuffix --options vg_name,pv_free,vg_extent_size
 echo ===
@@ -168,11 +192,13 @@ function text(row: Row, field: string): string {
 }
 
 function lvOf(row: Row): Lv {
+  // Of a snapshot that is no thin one LVM calls the room for changes its size.
+  const isCow = /^s/i.test(text(row, 'lv_attr'));
   const major = text(row, 'lv_kernel_major');
   return {
     group: text(row, 'vg_name'),
     name: text(row, 'lv_name'),
-    sizeBytes: BigInt(text(row, 'lv_size')),
+    sizeBytes: BigInt(text(row, isCow ? 'origin_size' : 'lv_size')),
     pool: text(row, 'pool_lv'),
     attributes: text(row, 'lv_attr'),
     device: major === '-1' ? '' : `${major}:${text(row, 'lv_kernel_minor')}`,

@@ -70,6 +70,7 @@ export const toldStories: Stories = {
     await stage.claim('told-source', { className: 'told-source', size: '128Mi' });
     await stage.boundClaim('told-source');
     const names = Object.keys(causes).map((name) => `told-${name}`);
+    for (const name of names) stage.waiting.add(`default/${name}`);
     for (const [cause, { storageClass, claim }] of Object.entries(causes)) {
       const name = `told-${cause}`;
       await stage.storageClass(name, { ...simple, ...storageClass });
@@ -80,6 +81,7 @@ export const toldStories: Stories = {
       await stage.tells(`told-${cause}`, line);
     }
     await stage.remove('pvc', ...names, 'told-source');
+    for (const name of names) stage.waiting.delete(`default/${name}`);
     await stage.remove('storageclass', ...names, 'told-source');
   },
 
