@@ -243,6 +243,66 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     }
   });
 
+  test('a node with a taint gets its groups once that is tolerated', async () => {
+    const taint = (change: string) =>
+      stage.cluster.kubectl(['taint', 'node', 'n2', `example.com/apart${change}`]);
+    await taint('=yes:NoSchedule');
+    try {
+      await made(pool);
+      assert.deepEqual(await groupsOf(stage, 'n2'), []);
+      assert.equal(await groupOn(stage, 'vg1', 'n2'), undefined);
+      const tolerations = [{ key: 'example.com/apart', operator: 'Exists' }] as const;
+      const draft = clusterOf([pool]);
+      await taken(stage, { ...draft, spec: { ...draft.spec, tolerations } });
+      await hasDevices(stage, 'vg1', 1);
+      await tells(stage, 'vg1', 'n2', ({ status }) => status === 'Ready');
+      await isReady(stage);
+      // What is there stays, whoever is meant from now on.
+      const groups = await groupsOf(stage, 'n2');
+      await taken(stage, draft);
+      await isReady(stage);
+      assert.deepEqual(await groupsOf(stage, 'n2'), groups);
+      await stage.audit();
+    } finally {
+      await takeAway(stage, names);
+      await taint('-');
+    }
+  });
+
+  test('a disk that is pulled while a pod writes is told, and its volume comes back', async () => {
+    await made(pool, plain);
+    await stage.claim('struck', { className: 'lvms-vg2' });
+    await stage.claim('spared', { className: 'lvms-vg1' });
+    await stage.pod('writer', ['struck', 'spared'], 'n1');
+    const loop = 'i=0; while i=$((i + 1)); do echo $i >> /data/struck/log && sync || exit; done';
+    await stage.exec('writer', `(${loop}; echo over > /tmp/over) > /dev/null 2>&1 &`);
+    const count = async (pod: string) => Number(await stage.exec(pod, 'wc -l < /data/struck/log'));
+    await stage.until('it writes', async () => (await count('writer')) > 20);
+    const written = await count('writer');
+    const node = stage.cluster.node('n1');
+    await node.pullDisk('b');
+    await tells(stage, 'vg2', 'n1', ({ status, reason = '' }) => {
+      return status === 'Failed' && /no device of the volume group vg2 .* is here/.test(reason);
+    });
+    await stage.until('it is Failed', async () => (await stateOf(stage)) === 'Failed');
+    await stage.tells('struck', /Warning\s+VolumeConditionAbnormal .*no volume group of this node/);
+    const write = 'dd if=/dev/zero of=/data/struck/new bs=4k count=64 conv=fsync';
+    await assert.rejects(stage.exec('writer', write), /I\/O error|Read-only/);
+    await stage.exec('writer', 'echo two > /data/spared/file && sync');
+    await node.plugDisk('b');
+    await tells(stage, 'vg2', 'n1', ({ status }) => status === 'Ready');
+    await isReady(stage);
+    await stage.remove('pod', 'writer');
+    await stage.apply('again', ['struck', 'spared'], 'n1');
+    await node.sh(await remedyOf(stage, 'again'));
+    await stage.ready('again');
+    assert.ok((await count('again')) >= written);
+    await stage.exec('again', "awk 'NR != $1 { exit 1 }' /data/struck/log");
+    await stage.exec('again', 'echo three >> /data/spared/file && sync');
+    assert.equal(await stage.exec('again', 'cat /data/spared/file'), 'two\nthree\n');
+    await stage.audit();
+  });
+
   test('both nodes lose their power while groups are made', async () => {
     const wide = { ...pool, deviceSelector: await disksOf(stage, 'a', 'c') };
     await taken(stage, clusterOf([wide, plain]));
@@ -353,6 +413,17 @@ async function withoutDisks(
   } finally {
     for (const disk of [...away]) await plug(disk);
   }
+}
+
+/** The kernel holds the disk that went: the pod tells the command that is enough. */
+async function remedyOf(stage: E2eStage, pod: string): Promise<string> {
+  let command = '';
+  await stage.until(`${pod} tells what to do`, async () => {
+    const said = await stage.cluster.kubectl(['describe', 'pod', pod]);
+    [, command = ''] = /its disk was away and is back, `([^`]+)` is enough/.exec(said) ?? [];
+    return command !== '';
+  });
+  return `lvm ${command}`;
 }
 
 type List<T = object> = { readonly items: readonly T[] };
