@@ -4,7 +4,7 @@ import { grownTo, type Stories, type Story, sizeInMiB } from './story.ts';
 
 type Made = { readonly fsType: 'xfs' | 'btrfs'; readonly leastMiB: number };
 
-/** From a request that is too small to one that has grown with and without a pod. */
+/** From a request that is too small to one that has grown with and without a pod, and one too large. */
 function lifeOf({ fsType, leastMiB }: Made): Story {
   return async (stage) => {
     const name = `on-${fsType}`;
@@ -18,6 +18,9 @@ function lifeOf({ fsType, leastMiB }: Made): Story {
     await stage.exec(name, `echo monday > /data/${name}/day && sync`);
 
     await grow(stage, { name, fsType, sizeMiB: 400 });
+    await stage.claim(name, { className: name, size: '900Gi' });
+    await stage.tells(name, /VolumeResizeFailed.*InsufficientCapacityToExpand: .*Remedy: /);
+    await grow(stage, { name, fsType, sizeMiB: 440 });
     await stage.remove('pod', name);
     await stage.claim(name, { className: name, size: '500Mi' });
     await stage.until('the volume has grown without a pod', async () => {

@@ -18,13 +18,6 @@ export const podStories: Stories = {
     for (const line of stage.timings.splice(0)) t.diagnostic(line);
   },
 
-  'a claim that goes while its volume is made leaves nothing behind': async (stage) => {
-    await stage.claim('gone');
-    await stage.apply('gone', ['gone']);
-    await stage.remove('pod', 'gone');
-    await stage.remove('pvc', 'gone');
-  },
-
   'a pod that goes while its volume is made leaves it to the next': async (stage) => {
     await stage.claim('left');
     await stage.apply('left-1', ['left']);

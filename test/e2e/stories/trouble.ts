@@ -1,4 +1,10 @@
 import assert from 'node:assert/strict';
+import { waitUntil } from '../../../lab/cluster/index.ts';
+import type { DiskFault } from '../../../lab/index.ts';
+import { collectionOf, deleteObject } from '../api.ts';
+import type { Claim, Logical } from '../audit/look.ts';
+import { groups } from '../layout.ts';
+import type { E2eStage } from '../stage.ts';
 import { grownTo, type Stories, sizeInMiB } from './story.ts';
 
 const names = (prefix: string, count: number): readonly string[] =>
@@ -15,6 +21,54 @@ export const troubleStories: Stories = {
     await stage.remove('pod', 'killed');
     await stage.killOurs();
     await stage.remove('pvc', ...killed);
+  },
+
+  'a claim that goes while its volume is made leaves nothing behind': async (stage) => {
+    const node = stage.cluster.node('n1');
+    const slow = async (fault: DiskFault) => {
+      for (const disk of groups.data.disks) await node.setDiskFault(disk, fault);
+    };
+    await stage.claim('gone', { className: 'thick', size: '64Mi' });
+    const { metadata } = await claimNow(stage, 'gone');
+    await slow({ kind: 'slow', delayMs: 200 });
+    let id = '';
+    try {
+      await stage.apply('gone', ['gone'], node.name);
+      await waitUntil(
+        'lvcreate runs for it',
+        async () => {
+          id = (await recordOf(stage, metadata.uid))?.metadata.uid ?? '';
+          const found = await node.run(['pgrep', '-f', `[l]vm lvcreate .*${id}`]);
+          const isBegun = id !== '' && found.exitCode === 0;
+          return isBegun ? { found: true } : { missing: id };
+        },
+        { timeoutMs: 120_000, intervalMs: 50 },
+      );
+      for (const kind of ['pod', 'pvc']) {
+        await deleteObject(stage.cluster, `${collectionOf(kind)}/gone`);
+      }
+      const made = (await recordOf(stage, metadata.uid))?.status?.volumeID;
+      assert.equal(made, undefined, 'it was deleted too late to tell anything');
+    } finally {
+      await slow({ kind: 'none' });
+    }
+    await stage.remove('pod', 'gone');
+    await stage.remove('pvc', 'gone');
+    await stage.until('nobody wants it', async () => {
+      return (await recordOf(stage, metadata.uid)) === undefined;
+    });
+    assert.equal((await stage.lvs()).includes(id), false);
+    const said = await stage.cluster.kubectl([
+      ...['logs', '--namespace=quarry-system', '--tail=-1'],
+      '--selector=app.kubernetes.io/component=node',
+    ]);
+    const deeds = said.split('\n').filter((line) => line.includes(id));
+    for (const program of ['lvcreate', 'lvremove']) {
+      assert.ok(
+        deeds.some((line) => line.includes(program)),
+        `${program} in ${deeds.join('\n')}`,
+      );
+    }
   },
 
   'a claim grows after the agent was started anew': async (stage) => {
@@ -83,3 +137,14 @@ export const troubleStories: Stories = {
     for (const line of stage.timings.splice(0)) t.diagnostic(line);
   },
 };
+
+async function claimNow({ cluster }: E2eStage, name: string): Promise<Claim> {
+  const claim = await cluster.api.get<Claim>(`${collectionOf('pvc')}/${name}`);
+  assert.ok(claim !== undefined, `there is no claim ${name}`);
+  return claim;
+}
+
+/** What its claim made of it, whether there is a volume yet or not. */
+function recordOf({ cluster }: E2eStage, claim: string): Promise<Logical | undefined> {
+  return cluster.api.get<Logical>(`/apis/topolvm.io/v1/logicalvolumes/pvc-${claim}`);
+}
