@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { installKinds } from '../../lab/snapshots/index.ts';
+import { areTheirOwn } from './snapshot-copies.ts';
 import { groupSnapshotGroup, Snapshots, snapshotGroup, snapshotParts } from './snapshots.ts';
 import { E2eStage } from './stage.ts';
 
@@ -69,6 +70,14 @@ describe('snapshots on a real cluster', { timeout: 2_400_000 }, () => {
       await snapshots.remove(name);
       await stage.remove('pvc', name);
     });
+  }
+
+  const ownOnes = {
+    'what was restored and cloned on xfs is its own': 'xfs',
+    'what was restored and cloned on btrfs is its own': 'btrfs',
+  } as const;
+  for (const [name, fsType] of Object.entries(ownOnes)) {
+    test(name, async () => areTheirOwn(stage, await open(), fsType));
   }
 
   test('a snapshot that is deleted while it is restored goes after that', async () => {
