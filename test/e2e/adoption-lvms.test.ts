@@ -36,7 +36,7 @@ describe('a cluster that LVMS made', { timeout: 1_800_000 }, () => {
     stage.layout = layout;
     const { cluster } = stage;
     const release = byNameAlone(stage.release);
-    guide = await Guide.open('docs/guides/upgrade-from-lvms.md', cluster.kubectlCommand, release);
+    guide = await Guide.open('docs/guides/upgrade-from-lvms.md', cluster, release);
     await installKinds(cluster, (await snapshotParts()).definitions);
     const superset = logicalVolumeCrd({ group: groups.current, hasSelectableFields: true });
     await cluster.apply([superset]); // LVMS' own has fewer fields

@@ -28,7 +28,7 @@ describe('the commands of the guide to an installation', { timeout: 1_800_000 },
     await writeFile(archive, archiveOf(built));
     const nodes = ['n1', 'n2'].map((name) => ({ name, disks }));
     cluster = await startCluster({ nodes, images: [archive] });
-    guide = await Guide.open('docs/guides/install.md', cluster.kubectlCommand, built.release);
+    guide = await Guide.open('docs/guides/install.md', cluster, built.release);
   });
 
   after(async () => {
