@@ -162,20 +162,17 @@ test('a command survives what is typed at our terminal: it has a session of its 
 
 test('a changing command of another life is a stray until it is gone, our own is none', async () => {
   const host = realHost(options);
+  // Others may run tests on this machine.
+  const [theirs, ours] = [`1.234${process.pid}`, `1.1${process.pid}`];
+  const strays = async () =>
+    (await host.strays()).filter((words) => words.includes(theirs) || words.includes(ours));
   const environment = { PATH: path, QUARRY_LIFE: 'another' };
-  const stray = spawn('sleep', ['1.234'], { env: environment, stdio: 'ignore' });
-  const own = host.start(changes('sleep 1'));
-  const found = await host.strays();
-  assert.deepEqual(
-    found.filter((words) => words.includes('sleep')),
-    ['sleep 1.234'],
-  );
+  const stray = spawn('sleep', [theirs], { env: environment, stdio: 'ignore' });
+  const own = host.start(changes(`sleep ${ours}`));
+  assert.deepEqual(await strays(), [`sleep ${theirs}`]);
   await once(stray, 'exit');
   await own.gone;
-  assert.deepEqual(
-    (await host.strays()).filter((words) => words.includes('sleep')),
-    [],
-  );
+  assert.deepEqual(await strays(), []);
 });
 
 test('what is not a block device in use is free, and what is not there is unknown', async (t) => {
