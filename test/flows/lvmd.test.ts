@@ -142,8 +142,10 @@ test('nothing is told or done in another group that took the name of the one tha
   const own = world.machine.devices.map(({ path }) => path);
   for (const path of own) world.admin.pull(path);
   world.machine.devices.push(...makeDevices([{ path: '/dev/sdx', sizeBytes: GiB }], world.chance));
-  world.admin.run('lvm', 'vgcreate', '--yes', 'data', '/dev/sdx');
-  world.admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'theirs', 'data');
+  world.admin.run('lvm', 'vgcreate', '--yes', 'theirs', '/dev/sdx');
+  world.admin.run('lvm', 'lvcreate', '--yes', '--size', '8m', '--name', 'theirs', 'theirs');
+  // As on the node that this disk comes from.
+  world.admin.vgrename('theirs', 'data');
   const isOther =
     /^FAILED_PRECONDITION VolumeGroupLost: data was .* and is another volume group now/;
   for (const name of ['u1', 'theirs']) {
