@@ -129,7 +129,7 @@ export const alerts: readonly Alert[] = [
     alert: 'QuarryOrphans',
     expr: 'sum by (reason) (quarry_orphan_volumes) > 0',
     ...{ for: '1h', severity: 'warning' },
-    summary: 'Volumes take room that no claim and no PersistentVolume has.',
+    summary: 'Volumes or snapshots take room, and no object of Kubernetes has them.',
     description:
       'They are kept until somebody says otherwise: events on the LogicalVolumes name them, with what can be done. Reason: {{ $labels.reason }}.',
   },

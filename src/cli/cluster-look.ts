@@ -1,9 +1,12 @@
+import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { WebhookConfiguration } from '../api/objects/webhook.ts';
 import type { ClusterEvent, Workload } from '../api/objects/workload.ts';
 import { showList } from '../base/show.ts';
 import { partOf, registrationName, webhookService } from '../core/cluster/installed.ts';
 import { ourLease } from '../core/cluster/leases.ts';
+import { groupOf, kindOf } from '../core/cluster/logical-volume.ts';
 import { orphanGraceMs } from '../core/cluster/orphans.ts';
+import { groupSnapshotVersions } from '../core/cluster/snapshot-content-marks.ts';
 import type { ClusterPicture, Part, Registration, Unseen } from '../core/doctor/picture.ts';
 import { waitingClaims } from '../core/doctor/rules-volumes.ts';
 import { namesOf } from '../core/doctor/workloads.ts';
@@ -18,6 +21,8 @@ import {
   logicalVolumeKind,
   persistentVolumeKind,
   storageClassKind,
+  volumeGroupSnapshotContentKind,
+  volumeSnapshotContentKind,
 } from '../kube/kinds.ts';
 import { leaseKind } from '../kube/lease.ts';
 import { lvmClusterKind, lvmNodeStatusKind, lvmVolumeGroupKind } from '../kube/lvms-kinds.ts';
@@ -61,10 +66,11 @@ export async function lookAtCluster(
     look.list('logicalVolumes', logicalVolumeKind(names.domain)),
   ]);
   const servesLogicalVolumes = !look.missing.has('logicalVolumes');
+  const snapshots = await contentsFor(look, volumes);
   const events = await eventsOf(look, { ...kept, names });
   return {
     ...{ names, namespace, servesLogicalVolumes, events, logicalVolumes: volumes },
-    ...{ ...own, ...kept, ...lvms, webhooks: await registrations(look) },
+    ...{ ...own, ...kept, ...lvms, ...snapshots, webhooks: await registrations(look) },
     deployments: workloads.deployments.map(withoutValues),
     daemonSets: workloads.daemonSets.map(withoutValues),
     settledBefore: timeText(options.nowMs - orphanGraceMs),
@@ -112,6 +118,31 @@ async function storage(look: Look) {
     look.list('volumes', persistentVolumeKind),
   ]);
   return { nodes, csiNodes, csiDrivers, classes, claims, volumes };
+}
+
+/** Nothing that is not needed: who may not read them is told so only where there are snapshots. */
+async function contentsFor(look: Look, volumes: readonly LogicalVolume[]) {
+  const copies = volumes.filter((volume) => kindOf(volume) === 'snapshot');
+  const [snapshotContents, groups] = await Promise.all([
+    copies.length === 0 ? undefined : look.list('snapshotContents', volumeSnapshotContentKind),
+    copies.some((volume) => groupOf(volume) !== undefined) ? groupContentsIn(look) : undefined,
+  ]);
+  return {
+    snapshotContents: snapshotContents ?? [],
+    servesSnapshots: snapshotContents !== undefined && !look.missing.has('snapshotContents'),
+    groupContents: groups ?? [],
+    servesGroupSnapshots: groups !== undefined,
+  };
+}
+
+/** In the best version that is served, if any is. */
+async function groupContentsIn(look: Look) {
+  for (const version of groupSnapshotVersions) {
+    look.missing.delete('groupContents');
+    const found = await look.list('groupContents', volumeGroupSnapshotContentKind(version));
+    if (!look.missing.has('groupContents')) return found;
+  }
+  return undefined;
 }
 
 /** In any namespace: one that is in the wrong place is worth a word. */

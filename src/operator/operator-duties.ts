@@ -18,7 +18,12 @@ import { Resizer } from './resizer.ts';
 import { RoomNews } from './room.ts';
 import { type SnapshotControllerParts, snapshotController } from './snapshot-controller.ts';
 import { snapshotter } from './snapshotter.ts';
-import { groupKinds, snapshotKinds } from './snapshotter-kinds.ts';
+import {
+  type GroupKinds,
+  groupKinds,
+  type SnapshotKinds,
+  snapshotKinds,
+} from './snapshotter-kinds.ts';
 import { VersionMarks } from './version-marks.ts';
 
 /** For who does what a cluster needs once for the snapshots of all drivers. */
@@ -28,10 +33,14 @@ export type CommonParts = Omit<SnapshotControllerParts, 'cluster' | 'kinds'>;
 export type DutyMeans = {
   readonly common: CommonParts | undefined;
   readonly lvms: LvmsKinds;
+  readonly snapshots: SnapshotWatches;
   readonly actsOnLvmClusters: boolean;
   /** Missing where no webhook is served. */
   readonly registration: Registration | undefined;
 };
+
+/** A cluster may get these kinds later, or lose them. */
+export type SnapshotWatches = { readonly kinds: SnapshotKinds; readonly groups: GroupKinds };
 
 export type Registration = {
   readonly stores: RegistrationStores;
@@ -61,17 +70,23 @@ export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
   ];
 }
 
-/** A cluster may get the kinds of snapshots later, or lose them. */
-function snapshotDuties(
-  cluster: Cluster,
-  { common, lvms, actsOnLvmClusters }: DutyMeans,
-): readonly Duty[] {
-  const { client, clock, chance, log } = cluster;
+/** Nothing is watched before a duty runs them. */
+export function snapshotWatches({
+  client,
+  clock,
+  chance,
+  log,
+}: Pick<Cluster, 'client' | 'clock' | 'chance' | 'log'>): SnapshotWatches {
   const trouble = (error: Error, waitMs: number) =>
     log({ level: 'warn', message: error.message, waitMs });
   const means = { client, clock, chance, trouble };
-  const kinds = snapshotKinds(means);
-  const groups = groupKinds(means);
+  return { kinds: snapshotKinds(means), groups: groupKinds(means) };
+}
+
+function snapshotDuties(
+  cluster: Cluster,
+  { common, lvms, actsOnLvmClusters, snapshots: { kinds, groups } }: DutyMeans,
+): readonly Duty[] {
   const watches = [...Object.values(kinds), ...Object.values(groups)];
   return [
     { run: (signal) => runKinds(watches, signal) },

@@ -89,7 +89,7 @@ export class OperatorMetrics {
       gauge('quarry_objects', 'Objects that are watched, by kind.', objects),
       gauge(
         'quarry_orphan_volumes',
-        'LogicalVolumes that no claim and no PersistentVolume has, by reason.',
+        'LogicalVolumes that no claim, PersistentVolume or snapshot has, by reason.',
         orphans().map(({ reason, count }) => ({ labels: { reason }, value: count })),
       ),
       gauge('quarry_events_dropped', 'Events that were told to nobody since the start.', [

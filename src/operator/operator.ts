@@ -30,7 +30,7 @@ import { Endings } from './endings.ts';
 import { LogicalVolumeBook } from './logical-volumes.ts';
 import { LvmsPart } from './lvms-part.ts';
 import { deleteOldWorkloads } from './old-workloads.ts';
-import { type CommonParts, dutiesOf, runDuties } from './operator-duties.ts';
+import { type CommonParts, dutiesOf, runDuties, snapshotWatches } from './operator-duties.ts';
 import { changeOf, type LeaseParts, leasesChanged, wantedLeases } from './operator-leases.ts';
 import { OperatorMetrics } from './operator-metrics.ts';
 import { OldController } from './operator-rival.ts';
@@ -276,10 +276,12 @@ export class Operator {
     log({ level: 'info', message: 'leading', term, leases: names.map(keyOf) });
     try {
       const cluster = this.#cluster(leadership);
-      this.#orphans = new Orphans(cluster);
+      const snapshots = snapshotWatches(cluster);
+      this.#orphans = new Orphans(cluster, snapshots);
       const { kinds: lvms, registration } = this.#lvms;
       const { actsOnLvmClusters = false } = this.#parts.options;
-      const means = { common: this.#common(leadership), lvms, registration, actsOnLvmClusters };
+      const common = this.#common(leadership);
+      const means = { common, lvms, registration, snapshots, actsOnLvmClusters };
       await runDuties([...duties(cluster, means), this.#orphans], signal);
     } finally {
       this.#leadership = undefined;

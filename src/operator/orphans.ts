@@ -5,6 +5,8 @@ import {
   type OrphanDecision,
   type Owners,
   orphanGraceMs,
+  type SnapshotOwners,
+  snapshotOwners,
 } from '../core/cluster/orphans.ts';
 import { skewOfOperator } from '../core/cluster/skew.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -12,6 +14,7 @@ import { apiVersionOf } from '../kube/kind.ts';
 import { claimKind, logicalVolumeKind, persistentVolumeKind } from '../kube/kinds.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { Since, sweep } from './orphans-sweep.ts';
+import type { GroupKinds, SnapshotKinds } from './snapshotter-kinds.ts';
 
 /** How often everything is looked at. */
 export const orphanTimes = { everyMs: 60_000, graceMs: orphanGraceMs } as const;
@@ -19,15 +22,23 @@ export const orphanTimes = { everyMs: 60_000, graceMs: orphanGraceMs } as const;
 type Found = { readonly volume: LogicalVolume; readonly decision: Orphan };
 type Orphan = Exclude<OrphanDecision, { readonly kind: 'leave' }>;
 
+/** Whoever has snapshots; somebody else runs what watches. */
+export type SnapshotSights = {
+  readonly kinds: Pick<SnapshotKinds, 'contents'>;
+  readonly groups: Pick<GroupKinds, 'contents'>;
+};
+
 /** Finds volumes that nobody has. They are told of; removed is only what nobody can ever have had. */
 export class Orphans implements Duty {
   readonly #cluster: Cluster;
+  readonly #snapshots: SnapshotSights | undefined;
   readonly #since = new Since();
   #told = new Set<string>();
   #found: readonly Found[] = [];
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: Cluster, snapshots?: SnapshotSights) {
     this.#cluster = cluster;
+    this.#snapshots = snapshots;
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -36,7 +47,10 @@ export class Orphans implements Duty {
 
   /** How many there are, by reason. */
   figures(): readonly { readonly reason: string; readonly count: number }[] {
-    const reasons = ['claim-gone', 'no-persistent-volume', 'never-published'] as const;
+    const reasons = [
+      ...(['claim-gone', 'no-persistent-volume', 'no-snapshot-content'] as const),
+      'never-published' as const,
+    ];
     return reasons.map((reason) => ({
       reason,
       count: this.#found.filter(({ decision }) => decision.reason === reason).length,
@@ -72,7 +86,16 @@ export class Orphans implements Duty {
       claims: new Set([...stores.claims.values()].map(({ metadata }) => metadata.uid)),
       handles: new Set(ours.map(({ spec }) => spec.csi?.volumeHandle ?? '')),
       volumes: new Set(volumes.map(({ metadata }) => metadata.name)),
+      snapshots: this.#snapshotOwners(),
     };
+  }
+
+  /** Where a kind is not served, or was not read yet, a missing object means nothing. */
+  #snapshotOwners(): SnapshotOwners | undefined {
+    const contents = this.#snapshots?.kinds.contents.current;
+    if (contents === undefined) return undefined;
+    const groups = this.#snapshots?.groups.contents.current;
+    return snapshotOwners(contents.informer.values(), groups?.informer.values());
   }
 
   #tell({ metadata }: LogicalVolume, orphan: Orphan): void {

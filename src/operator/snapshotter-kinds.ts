@@ -5,6 +5,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from '../api/objects/snapshot.ts';
+import { groupSnapshotVersions } from '../core/cluster/snapshot-content-marks.ts';
 import {
   volumeGroupSnapshotClassKind,
   volumeGroupSnapshotContentKind,
@@ -49,7 +50,7 @@ export function snapshotKinds(means: Means): SnapshotKinds {
 
 export function groupKinds(means: Means): GroupKinds {
   const group = 'groupsnapshot.storage.k8s.io';
-  const versions = ['v1', 'v1beta2', 'v1beta1'] as const;
+  const versions = groupSnapshotVersions;
   return {
     contents: new KindWatch({
       ...{ ...means, name: `volumegroupsnapshotcontents.${group}`, versions },

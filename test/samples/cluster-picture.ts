@@ -268,6 +268,8 @@ export function event(
 export const healthy: ClusterPicture = {
   ...{ names: { domain: 'topolvm.io', driver: 'topolvm.io' }, namespace, settledBefore },
   ...{ servesLogicalVolumes: true, leader: 'lvms-operator-a', unseen: [] },
+  ...{ servesSnapshots: true, servesGroupSnapshots: true },
+  ...{ snapshotContents: [], groupContents: [] },
   clusters: [cluster()],
   groups: deviceClasses.map(group),
   reports: ['n1', 'n2'].map((name) => report(name, groupStatus(), raidGroup())),

@@ -201,6 +201,11 @@ export const pending = (more: Parameters<typeof sample.claim>[1] = {}) => [
   sample.claim('new', { phase: 'Pending', ...more }),
 ];
 
+export const snapshot = (more: Parameters<typeof sample.logicalVolume>[1] = {}) => {
+  const { spec, ...rest } = sample.logicalVolume('copy', more);
+  return { ...rest, spec: { ...spec, source: 'lv-data', accessType: 'ro' as const } };
+};
+
 export const volumes: readonly Case[] = [
   {
     title: 'a claim was refused',
@@ -297,5 +302,11 @@ export const volumes: readonly Case[] = [
     change: { volumes: [] },
     found: [['VolumeOrphaned', volume, /no PersistentVolume has it/]],
     remedy: /volumeHandle uid-lv-data/,
+  },
+  {
+    title: 'nobody has a snapshot',
+    change: { logicalVolumes: [...healthy.logicalVolumes, snapshot()] },
+    found: [['SnapshotOrphaned', 'LogicalVolume lv-copy', /no VolumeSnapshotContent has/]],
+    remedy: /snapshotHandle uid-lv-copy/,
   },
 ];

@@ -25,7 +25,7 @@ export function groupContentView(
   if (named !== undefined && named.driver !== around.driver) return undefined;
   const { volumeHandles = [], groupSnapshotHandles } = spec.source;
   const uid = spec.volumeGroupSnapshotRef.uid ?? '';
-  const handle = handleOf(content);
+  const handle = groupHandleOf(content);
   return {
     isGoing: metadata.deletionTimestamp !== undefined,
     isHeld: metadata.finalizers?.includes(groupMarks.finalizer) === true,
@@ -50,12 +50,14 @@ export function groupContentView(
       content,
       around.others,
       (other) =>
-        handle !== undefined && handleOf(other) === handle && other.spec.driver === around.driver,
+        handle !== undefined &&
+        groupHandleOf(other) === handle &&
+        other.spec.driver === around.driver,
     ),
   };
 }
 
-function handleOf({ spec, status }: VolumeGroupSnapshotContent): string | undefined {
+export function groupHandleOf({ spec, status }: VolumeGroupSnapshotContent): string | undefined {
   return (
     status?.volumeGroupSnapshotHandle ?? spec.source.groupSnapshotHandles?.volumeGroupSnapshotHandle
   );

@@ -40,6 +40,9 @@ export const deletionSecretNamespace = `${prefix}/deletion-secret-namespace`;
 
 export const snapshotGroup = 'snapshot.storage.k8s.io';
 
+/** In which the kinds of group snapshots can be read, the best first. */
+export const groupSnapshotVersions = ['v1', 'v1beta2', 'v1beta1'] as const;
+
 /** By this the driver finds again what it made. */
 export function snapshotName(snapshotUid: string): string {
   return `snapshot-${snapshotUid}`;

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as sample from '../../../test/samples/cluster-picture.ts';
 import { agent, clusters, report, workloads } from '../../../test/samples/doctor-cases.ts';
-import { condition, groups, pending, volumes } from '../../../test/samples/doctor-cases-volumes.ts';
+import {
+  condition,
+  groups,
+  pending,
+  snapshot,
+  volumes,
+} from '../../../test/samples/doctor-cases-volumes.ts';
+import type { VolumeSnapshotContent } from '../../api/objects/snapshot.ts';
 import { clusterStatus } from '../lvm-cluster/status.ts';
 import { diagnose } from './diagnose.ts';
 import { findings, showObject } from './finding.ts';
@@ -40,6 +47,22 @@ test('there is a case for everything that is looked for', () => {
   const found = new Set(rows.flatMap(({ found: each }) => each.map(([code]) => code)));
   assert.deepEqual([...found].toSorted(), Object.keys(findings).toSorted());
 });
+
+function content(status: VolumeSnapshotContent['status']): VolumeSnapshotContent {
+  return {
+    metadata: sample.meta('content'),
+    spec: {
+      ...{ driver: 'topolvm.io', deletionPolicy: 'Delete', source: { volumeHandle: 'data' } },
+      volumeSnapshotRef: { name: 'nightly', uid: 's' },
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function member() {
+  const annotations = { 'quarry.io/snapshot-group': 'g1' };
+  return snapshot({ metadata: sample.meta('lv-copy', { annotations }) });
+}
 
 /** What is under way, or as it should be, and must not be told. */
 const silences: readonly (readonly [string, Partial<ClusterPicture>])[] = [
@@ -121,13 +144,42 @@ const silences: readonly (readonly [string, Partial<ClusterPicture>])[] = [
     condition('vg1/lv-data: its copies are in step for 40 % only'),
   ],
   [
-    'a snapshot',
+    'a snapshot that a content has',
     {
-      volumes: [],
+      logicalVolumes: [...healthy.logicalVolumes, snapshot()],
+      snapshotContents: [content({ snapshotHandle: 'uid-lv-copy' })],
+    },
+  ],
+  [
+    'a snapshot that is new',
+    {
       logicalVolumes: [
-        sample.logicalVolume('s', {
-          spec: { name: 's', nodeName: 'n1', size: '1Gi', source: 'pv-data', accessType: 'ro' },
-        }),
+        ...healthy.logicalVolumes,
+        snapshot({ metadata: sample.meta('lv-copy', { creationTimestamp: justNow }) }),
+      ],
+    },
+  ],
+  [
+    'a snapshot where their kinds are not served',
+    { logicalVolumes: [...healthy.logicalVolumes, snapshot()], servesSnapshots: false },
+  ],
+  [
+    'a snapshot of a group where their kinds are not served',
+    { logicalVolumes: [...healthy.logicalVolumes, member()], servesGroupSnapshots: false },
+  ],
+  [
+    'a snapshot of a group that is there',
+    {
+      logicalVolumes: [...healthy.logicalVolumes, member()],
+      groupContents: [
+        {
+          metadata: sample.meta('group'),
+          spec: {
+            ...{ driver: 'topolvm.io', deletionPolicy: 'Delete', source: {} },
+            volumeGroupSnapshotRef: { name: 'all', uid: 'gs' },
+          },
+          status: { volumeGroupSnapshotHandle: 'g1' },
+        },
       ],
     },
   ],
@@ -145,6 +197,7 @@ test('of what was not seen nothing is said', () => {
     ...(['clusters', 'groups', 'reports', 'nodes', 'csiNodes', 'csiDrivers', 'classes'] as const),
     ...(['claims', 'volumes', 'logicalVolumes', 'capacities', 'deployments'] as const),
     ...(['daemonSets', 'pods', 'webhooks', 'endpoints', 'events'] as const),
+    ...(['snapshotContents', 'groupContents'] as const),
   ];
   for (const part of parts) {
     const picture = { ...healthy, [part]: [], unseen: [{ part, message: 'forbidden' }] };

@@ -158,6 +158,11 @@ export const findings = {
     'It takes room, and may be all that is left of somebody’s data: it is never removed by itself.',
     'Make a PersistentVolume with its id as volumeHandle, or delete the LogicalVolume.',
   ),
+  SnapshotOrphaned: row(
+    'The LogicalVolume of a snapshot that no VolumeSnapshotContent has, where the kind is served.',
+    'It takes room, and may have been kept on purpose: it is never removed by itself.',
+    'Make a VolumeSnapshotContent with its id as snapshotHandle, or delete the LogicalVolume.',
+  ),
 } as const satisfies Record<string, FindingRow>;
 
 function row(when: string, why: string, remedy: string): FindingRow {

@@ -7,6 +7,10 @@ import type {
 } from '../../api/objects/lvm-volume-group.ts';
 import type { PersistentVolume } from '../../api/objects/persistent-volume.ts';
 import type {
+  VolumeGroupSnapshotContent,
+  VolumeSnapshotContent,
+} from '../../api/objects/snapshot.ts';
+import type {
   CsiDriver,
   CsiNode,
   CsiStorageCapacity,
@@ -26,6 +30,9 @@ export type ClusterPicture = ClusterParts & {
   readonly settledBefore: string;
   /** Is the kind LogicalVolume there at all? */
   readonly servesLogicalVolumes: boolean;
+  /** Those of contents: nobody asks where no LogicalVolume is a snapshot. */
+  readonly servesSnapshots: boolean;
+  readonly servesGroupSnapshots: boolean;
   /** The holder of the operator's lease. */
   readonly leader: string | undefined;
   readonly unseen: readonly Unseen[];
@@ -43,6 +50,8 @@ export type ClusterParts = {
   readonly claims: readonly PersistentVolumeClaim[];
   readonly volumes: readonly PersistentVolume[];
   readonly logicalVolumes: readonly LogicalVolume[];
+  readonly snapshotContents: readonly VolumeSnapshotContent[];
+  readonly groupContents: readonly VolumeGroupSnapshotContent[];
   readonly capacities: readonly CsiStorageCapacity[];
   readonly deployments: readonly Workload[];
   readonly daemonSets: readonly Workload[];

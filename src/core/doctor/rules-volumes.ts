@@ -2,8 +2,8 @@ import type { PersistentVolumeClaim } from '../../api/objects/claim.ts';
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import type { ClusterEvent } from '../../api/objects/workload.ts';
 import { conditionOf } from '../cluster/health.ts';
-import { isGoing } from '../cluster/logical-volume.ts';
-import { decideOrphan } from '../cluster/orphans.ts';
+import { isGoing, kindOf } from '../cluster/logical-volume.ts';
+import { decideOrphan, type Owners, snapshotOwners } from '../cluster/orphans.ts';
 import { selectedNodeAnnotation } from '../cluster/topology.ts';
 import { type Finding, finding, parted } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';
@@ -16,6 +16,10 @@ export const volumeRules: readonly Rule[] = [
   { needs: ['logicalVolumes', 'reports'], judge: volumeUnwell },
   { needs: ['logicalVolumes', 'nodes'], judge: volumeStranded },
   { needs: ['logicalVolumes', 'claims', 'volumes'], judge: volumeOrphaned },
+  {
+    needs: ['logicalVolumes', 'volumes', 'snapshotContents', 'groupContents'],
+    judge: snapshotOrphaned,
+  },
 ];
 
 function claimWaits(picture: ClusterPicture): readonly Finding[] {
@@ -131,17 +135,35 @@ function volumeStranded({ logicalVolumes, nodes }: ClusterPicture): readonly Fin
 
 /** As the operator tells it: those that may be somebody's. What nobody can miss it removes. */
 function volumeOrphaned(picture: ClusterPicture): readonly Finding[] {
-  const { logicalVolumes, claims, volumes, names } = picture;
+  return orphansIn(picture, ownersIn(picture)).map(([volume, message]) =>
+    of('VolumeOrphaned', volume, message),
+  );
+}
+
+function snapshotOrphaned(picture: ClusterPicture): readonly Finding[] {
+  const { snapshotContents, groupContents, servesSnapshots, servesGroupSnapshots } = picture;
+  if (!servesSnapshots) return [];
+  const groups = servesGroupSnapshots ? groupContents : undefined;
+  const snapshots = snapshotOwners(snapshotContents, groups);
+  return orphansIn(picture, { ...ownersIn(picture), snapshots })
+    .filter(([volume]) => kindOf(volume) === 'snapshot')
+    .map(([volume, message]) => of('SnapshotOrphaned', volume, message));
+}
+
+function ownersIn({ claims, volumes, names }: ClusterPicture): Owners {
   const ours = volumes.filter(({ spec }) => spec.csi?.driver === names.driver);
-  const owners = {
+  return {
     claims: new Set(claims.map(({ metadata }) => metadata.uid)),
     handles: new Set(ours.map(({ spec }) => spec.csi?.volumeHandle ?? '')),
     volumes: new Set(volumes.map(({ metadata }) => metadata.name)),
   };
-  return logicalVolumes.flatMap((volume) => {
+}
+
+function orphansIn(picture: ClusterPicture, owners: Owners) {
+  return picture.logicalVolumes.flatMap((volume): readonly (readonly [LogicalVolume, string])[] => {
     if (!isSettled(picture, volume.metadata.creationTimestamp)) return [];
     const decision = decideOrphan(volume, owners);
-    return decision.kind === 'report' ? [of('VolumeOrphaned', volume, decision.message)] : [];
+    return decision.kind === 'report' ? [[volume, decision.message]] : [];
   });
 }
 
