@@ -133,6 +133,14 @@ export const alerts: readonly Alert[] = [
     description:
       'They are kept until somebody says otherwise: events on the LogicalVolumes name them, with what can be done. Reason: {{ $labels.reason }}.',
   },
+  {
+    alert: 'QuarryStrays',
+    expr: 'sum by (pod) (quarry_stray_volumes) > 0',
+    ...{ for: '1h', severity: 'warning' },
+    summary: 'A node has volumes that no LogicalVolume names.',
+    description:
+      'quarry doctor and the annotation quarry.io/stray-volumes of the Node name them. They are left alone: look whose they are before you remove one. Agent: {{ $labels.pod }}.',
+  },
   ...poolAlerts('Data', 'topolvm_thinpool_data_percent'),
   ...poolAlerts('Metadata', 'topolvm_thinpool_metadata_percent'),
   {

@@ -155,6 +155,7 @@ export class Agent {
           }
         : undefined,
       owner: () => ownerOf(client, options),
+      strayed: (count) => standalone.strayed(count),
       classes: () => standalone.configuration.classes,
     });
   }

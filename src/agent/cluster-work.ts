@@ -2,8 +2,6 @@ import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
 import type { CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
 import { type Blocked, blocked } from '../base/failures.ts';
-import { showList } from '../base/show.ts';
-import { recordsIn } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
 import { type Build, skewOfAgent } from '../core/cluster/skew.ts';
@@ -33,6 +31,7 @@ import type { Log } from './log.ts';
 import { LogicalVolumes } from './logical-volumes.ts';
 import type { NodeFiles } from './node-files.ts';
 import { NodeReport } from './node-report.ts';
+import { StrayWatch } from './stray-watch.ts';
 import { VolumeGroups } from './volume-groups.ts';
 
 export type ClusterWorkParts = {
@@ -52,6 +51,8 @@ export type ClusterWorkParts = {
   readonly classes: () => readonly DeviceClass[];
   /** For who makes volume groups as LVMClusters ask for them; undefined where nobody does. */
   readonly making?: Making | undefined;
+  /** Told how many LVs of ours no LogicalVolume names. */
+  readonly strayed: (count: number) => void;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly log: Log;
@@ -68,11 +69,11 @@ export class ClusterWork {
   readonly #nodes: Informer<Node>;
   readonly #storageClasses: Informer<StorageClass>;
   readonly #capacities: Informer<CsiStorageCapacity>;
-  #strays = '';
   #skew: string | undefined;
   readonly #work: LogicalVolumes;
   readonly #node: NodeReport;
   readonly #capacity: CapacityReport;
+  readonly #strays: StrayWatch;
   #groups: VolumeGroups | undefined;
   #inventory: string | null | undefined;
 
@@ -98,6 +99,14 @@ export class ClusterWork {
       ...{ ...doors, informer: this.#nodes, isEager: parts.hasSchedulerExtender, build },
       capacities: () => this.#told(),
       inventory: () => this.#inventory,
+      strays: () => this.#strays.text,
+    });
+    this.#strays = new StrayWatch({
+      ...{ objects: this.#volumes, model: engine.model, classes, log },
+      told: (count) => {
+        parts.strayed(count);
+        this.#node.changed();
+      },
     });
     this.#capacity = new CapacityReport({
       ...{ ...doors, namespace, owner: parts.owner },
@@ -123,6 +132,9 @@ export class ClusterWork {
     const ends = [
       this.#parts.engine.model.onReport((host) => this.#looked(host)),
       this.#nodes.onChange(() => this.#lookForSkew()),
+      this.#volumes.onChange(({ type, object }) => {
+        if (type === 'deleted') this.#strays.gone(object);
+      }),
     ];
     void this.#nodes.synced.then(() => this.#lookForSkew());
     const watches = [this.#volumes, this.#nodes, this.#storageClasses, this.#capacities];
@@ -144,20 +156,7 @@ export class ClusterWork {
   #looked(host: ObservedHost): void {
     this.#work.looked(host);
     this.#roomChanged();
-    this.#tellStrays(host);
-  }
-
-  /** A volume of ours that no object names: a restored etcd, or an object that was forced away. */
-  #tellStrays(host: ObservedHost): void {
-    if (!this.#volumes.hasSynced) return;
-    const groups = new Set(this.#parts.classes().map(({ vg }) => vg));
-    const objects = new Set([...this.#volumes.values()].map(({ metadata }) => metadata.uid));
-    const strays = recordsIn(host, groups).filter(({ id }) => !objects.has(id));
-    const names = showList(strays.map(({ id, vg }) => `${vg.name}/${id}`));
-    if (names === this.#strays) return;
-    this.#strays = names;
-    const message = `no LogicalVolume names ${names}: they are left alone`;
-    if (names !== '') this.#parts.log({ level: 'warn', message });
+    this.#strays.looked(host);
   }
 
   /** What a Node says of the operator is not known before it was read. */

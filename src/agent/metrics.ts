@@ -52,6 +52,7 @@ export class Metrics {
     help: 'Reports of the whole host that were taken in.',
   });
   #lastLookMs: number | undefined;
+  #strays: number | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -65,6 +66,10 @@ export class Metrics {
   looked(): void {
     this.#lastLookMs = this.#parts.nowMs();
     this.#refreshes.inc({});
+  }
+
+  strayed(count: number): void {
+    this.#strays = count;
   }
 
   called({ method, code, durationMs }: CallEvent): void {
@@ -175,6 +180,9 @@ export class Metrics {
       }),
       gauge('quarry_device_class_refused', 'Device classes in which nothing new can be made.', [
         ...refused.map(({ name }) => ({ labels: { device_class: name }, value: 1 })),
+      ]),
+      gauge('quarry_stray_volumes', 'LVs with our tags that no LogicalVolume names.', [
+        ...(this.#strays === undefined ? [] : [{ labels: {}, value: this.#strays }]),
       ]),
       gauge('quarry_last_look_seconds', 'When a look at the host last worked.', [
         ...(this.#lastLookMs === undefined ? [] : [{ labels: {}, value: this.#lastLookMs / 1000 }]),

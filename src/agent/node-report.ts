@@ -23,6 +23,8 @@ export type NodeReportParts = {
   readonly build: Build;
   /** What the disks are, where somebody plans by it. */
   readonly inventory: () => string | null | undefined;
+  /** LVs that no LogicalVolume names. */
+  readonly strays: () => string | null | undefined;
   /** Somebody schedules by the annotations. */
   readonly isEager: boolean;
   readonly clock: Clock;
@@ -67,8 +69,8 @@ export class NodeReport {
     if (node === undefined || capacities === undefined) return undefined;
     const intervalMs = isEager ? 0 : agentLimits.nodeWriteMs;
     const time = { nowMs: clock.nowMs(), writtenAtMs: this.#writtenAtMs, intervalMs };
-    const inventory = this.#parts.inventory();
-    const decision = decideNode({ names, node, capacities, inventory, build, ...time });
+    const told = { inventory: this.#parts.inventory(), strays: this.#parts.strays() };
+    const decision = decideNode({ names, node, capacities, build, ...told, ...time });
     if (decision.kind === 'later') return decision;
     if (decision.kind === 'rest') return undefined;
     informer.putOwn(await client.patch(nodeKind, { name }, nodePatch(node, decision)));

@@ -195,6 +195,11 @@ export class Standalone {
     };
   }
 
+  /** So many LVs of ours have no object, for who has objects. */
+  strayed(count: number): void {
+    this.#metrics.strayed(count);
+  }
+
   /** For whoever serves the figures of several roles. */
   figures(): readonly Family[] {
     return this.#metrics.families();

@@ -57,6 +57,12 @@ export const clusterFailures = {
     'user',
     'Use a node that is in the cluster and runs the driver.',
   ),
+  LogicalVolumeMissing: row(
+    'FAILED_PRECONDITION',
+    'after-change',
+    'administrator',
+    'Destroy the LV on its node with lvremove, or set the reclaim policy to Retain to keep it.',
+  ),
   SourceOnOtherNode: row(
     'RESOURCE_EXHAUSTED',
     'after-change',

@@ -6,6 +6,8 @@ export const limits = {
   inventoryCharactersMax: 131_072,
   /** What was asked of a group stands in an annotation, beside what its nodes note there. */
   askedCharactersMax: 65_536,
+  /** LVs without an object that a Node names: each takes some 50 characters of these. */
+  strayNamesMax: 100,
   /** A plan that does not come to rest after so many steps is a bug. */
   passesMax: 200,
 

@@ -38,7 +38,7 @@ export type VolumeBook = {
   create(request: CreateVolume, nodes: Whereabouts, signal?: Signal): Promise<VolumeView>;
   expand(id: string, range: SizeRange, signal?: Signal): Promise<VolumeView>;
   snapshot(request: CreateSnapshot, signal?: Signal): Promise<VolumeView>;
-  /** What is not there is removed already. */
+  /** What is not there is removed already, unless it is known that its LV is there. */
   remove(kind: VolumeView['kind'], id: string, signal?: Signal): Promise<void>;
   get(kind: VolumeView['kind'], id: string): Promise<VolumeView>;
   list(): Promise<readonly VolumeView[]>;

@@ -32,6 +32,7 @@ import {
   type WantedClass,
 } from '../core/cluster/placement.ts';
 import { type Build, skewOfOperator } from '../core/cluster/skew.ts';
+import { findStray, strayMessage } from '../core/cluster/strays.ts';
 import { type SizeRange, sizeFor, withinLimit } from '../core/volume-size.ts';
 import type { VolumeBook, VolumeView, Whereabouts } from '../csi/book.ts';
 import { orThrow } from '../csi/outcome.ts';
@@ -97,7 +98,10 @@ export class LogicalVolumeBook implements VolumeBook {
   async remove(kind: VolumeView['kind'], id: string, signal?: Signal): Promise<void> {
     this.#parts.mayChange();
     const found = await this.objects.find(id);
-    if (found === undefined) return;
+    if (found === undefined) {
+      this.#checkLeft(id);
+      return;
+    }
     const { name } = found.metadata;
     await this.#turn(name, (leave) => this.#remove(kind, id, leave), signal);
   }
@@ -389,6 +393,13 @@ export class LogicalVolumeBook implements VolumeBook {
       throw new OperationError('VolumeInUse', message);
     }
     await this.objects.remove(volume, signal);
+  }
+
+  /** Its object was forced away: then only nodes can tell whether the LV went, too. */
+  #checkLeft(id: string): void {
+    const stray = findStray(id, this.#parts.stores.nodes.values());
+    if (stray === undefined) return;
+    throw new OperationError('LogicalVolumeMissing', strayMessage(id, stray));
   }
 
   async #known(kind: VolumeView['kind'], id: string): Promise<LogicalVolume> {

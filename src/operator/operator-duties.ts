@@ -6,6 +6,7 @@ import { Guards } from './guards.ts';
 import { VolumeHealth } from './health.ts';
 import { runKinds } from './kind-watch.ts';
 import { Adoption } from './logical-volumes-adoption.ts';
+import { LostVolumes } from './lost-volumes.ts';
 import { LvmClusters } from './lvm-clusters.ts';
 import type { LvmsKinds } from './lvm-clusters-kinds.ts';
 import { Modifier } from './modifier.ts';
@@ -61,6 +62,7 @@ export function dutiesOf(cluster: Cluster, means: DutyMeans): readonly Duty[] {
     new Resizer(cluster),
     new Modifier(cluster),
     new VolumeHealth(cluster),
+    new LostVolumes(cluster),
     ...snapshotDuties(cluster, means),
     ...(registration === undefined ? [] : [new Certificates({ ...cluster, ...registration })]),
     new CapacityJanitor(cluster),

@@ -49,6 +49,7 @@ export function workOf(around: NodeSurroundings, parts: Parts) {
     ...{ client: around.client(), names, node, namespace, ledger, engine, volumes, groups },
     ...{ classes, making, clock, chance, build, log: (event) => around.log(event) },
     ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
+    strayed: () => undefined,
   });
   return { volumes, work };
 }

@@ -227,3 +227,31 @@ function written(
     status: { phase: 'Bound' },
   });
 }
+
+test('a PersistentVolume stays while a node tells that its LV is there, without its object', async (t) => {
+  const at = await ClaimScene.begin(t);
+  const claim = await at.bound('data');
+  const name = volumeNameOf(claim);
+  const { uid } = at.volume(name)?.metadata ?? assert.fail();
+  const [node] = at.api.all(collections.nodes);
+  const told = { 'quarry.io/stray-volumes': JSON.stringify({ ours: [`data/${uid}`], others: [] }) };
+  const tell = (annotations: Record<string, string>) =>
+    at.api.put(collections.nodes, {
+      ...node,
+      metadata: { ...node?.metadata, annotations },
+    });
+  at.release(name);
+  tell(told);
+  await at.settle();
+  at.giveBack(claim);
+  await at.pass(60_000);
+  assert.equal(at.persistentVolume(claim)?.metadata.deletionTimestamp, undefined);
+  const events = at.events.filter(({ reason }) => reason === 'VolumeFailedDelete');
+  assert.match(
+    events[0]?.message ?? '',
+    /^LogicalVolumeMissing: .* still has the LV data\/.* Remedy: .*lvremove/,
+  );
+  tell({});
+  await at.pass(600_000);
+  assert.notEqual(at.persistentVolume(claim)?.metadata.deletionTimestamp, undefined);
+});

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import test from 'node:test';
 import { collections } from '../kube/fake-api-rules.ts';
 import type { Json } from '../kube/fake-patch.ts';
+import { Admin } from '../world/admin.ts';
 import { AgentClusterScene } from './agent-cluster-scene.ts';
 import { thin } from './standalone-scene.ts';
 
@@ -242,4 +243,26 @@ test('a volume of ours that no object names is told, once, and left alone', asyn
   assert.equal(told().length, 1);
   assert.ok(told()[0]?.message.includes(`data/${uid}`));
   assert.notEqual(scene.stage.world.lv('data', uid), undefined);
+});
+
+test('what no object names is told on the Node and counted, and no more when it is gone', async (t) => {
+  const scene = await AgentClusterScene.begin(t);
+  const agent = await scene.start();
+  const uid = scene.volume('pvc-1');
+  await scene.until('made', () => scene.status('pvc-1')['volumeID'] === uid);
+  const annotation = () =>
+    scene.api.one(collections.nodes, 'n1')?.metadata.annotations?.['quarry.io/stray-volumes'];
+  const count = () => {
+    const families = agent.standalone.figures();
+    return families.find(({ name }) => name === 'quarry_stray_volumes')?.samples[0]?.value;
+  };
+  await scene.until('known', () => count() === 0);
+  assert.equal(annotation(), undefined);
+  scene.api.delete(collections.logicalVolumes, 'pvc-1');
+  const told = JSON.stringify({ ours: [`data/${uid}`], others: [] });
+  await scene.until('told', () => annotation() === told);
+  assert.equal(count(), 1);
+  new Admin(scene.stage.world.machine).run('lvm', 'lvremove', '--yes', `data/${uid}`);
+  await agent.standalone.engine.observe();
+  await scene.until('taken off', () => annotation() === undefined && count() === 0);
 });

@@ -304,6 +304,28 @@ export const volumes: readonly Case[] = [
     remedy: /volumeHandle uid-lv-data/,
   },
   {
+    title: 'an object was forced away, and its LV is there',
+    change: {
+      logicalVolumes: [],
+      nodes: [
+        sample.node('n1', {
+          metadata: sample.meta('n1', {
+            annotations: {
+              ...sample.node('n1').metadata.annotations,
+              'quarry.io/stray-volumes': '{"ours":["vg1/uid-lv-data"],"others":["vg1/x"]}',
+            },
+          }),
+        }),
+        sample.node('n2'),
+      ],
+    },
+    found: [
+      ['LogicalVolumeMissing', 'PersistentVolume pv-data', /LV is vg1\/uid-lv-data on n1\.$/],
+      ['StrayVolumes', 'Node n1', /^1 LV\(s\) have no LogicalVolume$/],
+    ],
+    remedy: /copy the data/,
+  },
+  {
     title: 'nobody has a snapshot',
     change: { logicalVolumes: [...healthy.logicalVolumes, snapshot()] },
     found: [['SnapshotOrphaned', 'LogicalVolume lv-copy', /no VolumeSnapshotContent has/]],

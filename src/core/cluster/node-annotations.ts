@@ -5,6 +5,7 @@ import { inventoryAnnotation } from '../lvm-cluster/inventory.ts';
 import type { LvmdCapacity } from '../lvmd-capacity.ts';
 import { type ClusterNames, clusterNames } from './names.ts';
 import { agentBuildAnnotation, type Build, buildText } from './skew.ts';
+import { strayAnnotation } from './strays.ts';
 
 export type NodeView = {
   readonly names: ClusterNames;
@@ -12,6 +13,8 @@ export type NodeView = {
   readonly capacities: readonly LvmdCapacity[];
   /** What the disks are, for who plans; null where it cannot be told, nothing where nobody asks. */
   readonly inventory?: string | null | undefined;
+  /** LVs that no LogicalVolume names; null where there are none, nothing while nobody knows. */
+  readonly strays?: string | null | undefined;
   /** What the agent is, for operators that it may not go with. */
   readonly build: Build;
   readonly nowMs: number;
@@ -45,12 +48,14 @@ export function decideNode(view: NodeView): NodeDecision {
   const dueInMs = writtenAtMs === undefined ? 0 : writtenAtMs + intervalMs - nowMs;
   // Who has just installed us plans with the disks: what is told of them first is told at once.
   const isFirst = isTold(annotations) && !isTold(node.metadata.annotations ?? {});
-  if (isMarked && dueInMs > 0 && !isFirst) return { kind: 'later', afterMs: dueInMs };
+  // Whoever believes that a volume is gone has to hear soon that its LV is there.
+  const isUrgent = isFirst || (annotations[strayAnnotation] ?? null) !== null;
+  if (isMarked && dueInMs > 0 && !isUrgent) return { kind: 'later', afterMs: dueInMs };
   const marked = isMarked ? undefined : [...finalizers, nodeFinalizer];
   return { kind: 'write', annotations, finalizers: marked };
 }
 
-function changedAnnotations({ names, node, capacities, inventory, build }: NodeView) {
+function changedAnnotations({ names, node, capacities, inventory, strays, build }: NodeView) {
   const { capacityAnnotation, defaultCapacityAnnotation } = clusterNames(names);
   const { annotations = {} } = node.metadata;
   const chosen = capacities.find(({ isDefault }) => isDefault);
@@ -65,6 +70,8 @@ function changedAnnotations({ names, node, capacities, inventory, build }: NodeV
   for (const [key, value] of wanted) if (annotations[key] !== value) changed[key] = value;
   const told = annotations[inventoryAnnotation] ?? null;
   if (inventory !== undefined && inventory !== told) changed[inventoryAnnotation] = inventory;
+  const known = annotations[strayAnnotation] ?? null;
+  if (strays !== undefined && strays !== known) changed[strayAnnotation] = strays;
   // A class that is gone must draw nobody here.
   const prefix = capacityAnnotation('');
   for (const key of Object.keys(annotations)) {

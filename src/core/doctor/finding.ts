@@ -153,6 +153,16 @@ export const findings = {
     'Its data is on the disks of that node and nowhere else.',
     'Bring the node back under its name; to give it up: kubectl annotate it quarry.io/discard=true.',
   ),
+  LogicalVolumeMissing: row(
+    'A PersistentVolume is in use, and no LogicalVolume has its volume handle.',
+    'It neither grows nor is it copied, and nobody removes its LV when the claim goes.',
+    'Copy the data to a new claim while it can be read, delete this one, and remove the LV by hand.',
+  ),
+  StrayVolumes: row(
+    'A node has LVs with our tags that no LogicalVolume names.',
+    'They take room, and may hold somebody’s data: nobody removes them.',
+    'Look on the node whose they are, and remove with lvremove only what nobody needs.',
+  ),
   VolumeOrphaned: row(
     'A LogicalVolume that no claim and no PersistentVolume has.',
     'It takes room, and may be all that is left of somebody’s data: it is never removed by itself.',

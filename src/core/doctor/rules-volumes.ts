@@ -2,8 +2,10 @@ import type { PersistentVolumeClaim } from '../../api/objects/claim.ts';
 import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import type { ClusterEvent } from '../../api/objects/workload.ts';
 import { conditionOf } from '../cluster/health.ts';
-import { isGoing, kindOf } from '../cluster/logical-volume.ts';
+import { idOf, isGoing, kindOf } from '../cluster/logical-volume.ts';
+import { isInUse, lostMessage } from '../cluster/lost-volume.ts';
 import { decideOrphan, type Owners, snapshotOwners } from '../cluster/orphans.ts';
+import { toldStrays } from '../cluster/strays.ts';
 import { selectedNodeAnnotation } from '../cluster/topology.ts';
 import { type Finding, finding, parted } from './finding.ts';
 import { type ClusterPicture, isSettled } from './picture.ts';
@@ -15,6 +17,8 @@ export const volumeRules: readonly Rule[] = [
   { needs: ['logicalVolumes'], judge: volumeRefused },
   { needs: ['logicalVolumes', 'reports'], judge: volumeUnwell },
   { needs: ['logicalVolumes', 'nodes'], judge: volumeStranded },
+  { needs: ['logicalVolumes', 'volumes', 'nodes'], judge: volumeLost },
+  { needs: ['nodes'], judge: volumesStray },
   { needs: ['logicalVolumes', 'claims', 'volumes'], judge: volumeOrphaned },
   {
     needs: ['logicalVolumes', 'volumes', 'snapshotContents', 'groupContents'],
@@ -131,6 +135,32 @@ function volumeStranded({ logicalVolumes, nodes }: ClusterPicture): readonly Fin
       const what = `its node ${volume.spec.nodeName} is not in the cluster${going}`;
       return of('VolumeStranded', volume, what);
     });
+}
+
+function volumeLost(picture: ClusterPicture): readonly Finding[] {
+  const { logicalVolumes, volumes, nodes, names, servesLogicalVolumes } = picture;
+  if (!servesLogicalVolumes) return [];
+  const handles = new Set(logicalVolumes.flatMap((one) => [one.metadata.uid, idOf(one)]));
+  return volumes
+    .filter((volume) => isInUse(volume, names.driver))
+    .filter(({ metadata }) => isSettled(picture, metadata.creationTimestamp))
+    .filter(({ spec }) => !handles.has(spec.csi?.volumeHandle ?? ''))
+    .map((volume) => {
+      const object = refTo('PersistentVolume', volume);
+      return finding('LogicalVolumeMissing', { object, ...parted(lostMessage(volume, nodes)) });
+    });
+}
+
+function volumesStray({ nodes }: ClusterPicture): readonly Finding[] {
+  return nodes.flatMap((node) => {
+    const { ours, hasMore } = toldStrays(node);
+    if (ours.length === 0) return [];
+    const { name } = node.metadata;
+    const what = `${ours.length}${hasMore ? ' or more' : ''} LV(s) have no LogicalVolume`;
+    return [
+      finding('StrayVolumes', { object: refTo('Node', node), node: name, what, details: ours }),
+    ];
+  });
 }
 
 /** As the operator tells it: those that may be somebody's. What nobody can miss it removes. */
