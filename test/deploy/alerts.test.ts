@@ -24,6 +24,7 @@ const rows: readonly (readonly [string, Made, readonly number[], readonly number
   ['QuarryNobodyLeads', () => [], [0], []],
   ['QuarryApiServerTrouble', calls('QuarryApiServerTrouble'), [0.3], [0.1]],
   ['QuarryOrphans', plain('quarry_orphan_volumes', { reason: 'NoClaim' }), [1], [0]],
+  ['QuarryStrays', plain('quarry_stray_volumes', pod), [1], [0]],
   ['QuarryThinPoolDataAlmostFull', plain('topolvm_thinpool_data_percent'), [81], [80]],
   ['QuarryThinPoolDataFull', plain('topolvm_thinpool_data_percent'), [96], [95]],
   ['QuarryThinPoolMetadataAlmostFull', plain('topolvm_thinpool_metadata_percent'), [81], [80]],
