@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { buildTopolvm, topolvmSide } from '../../bench/kube/topolvm.ts';
+import { isClean, ofStock } from './adoption-audit.ts';
+import type { Layout } from './layout.ts';
 import { OldCluster, oldSize } from './topolvm.ts';
 import { runGuide } from './topolvm-guide.ts';
 import { className, oldNamespace } from './topolvm-objects.ts';
+
+const layout: Layout = { '': { group: 'topolvm' }, thick: { group: 'topolvm' } };
 
 /** TopoLVM's own programs, with the stock provisioner and resizer, before us and after us. */
 describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
@@ -44,6 +48,7 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     await old.pod('ours', ['ours']);
     await old.exec('ours', 'echo ours > /data/ours/word && sync');
     assert.equal((await old.lvs()).length, 2);
+    await isClean(old, layout);
   });
 
   test('are served by TopoLVM again, and ours too: mounted, grown and deleted', async () => {
@@ -55,11 +60,13 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     assert.equal(words, 'theirs\nours\n');
     await grow(old, 'ours', '128Mi');
     await grow(old, 'theirs', '128Mi');
+    await isClean(old, layout, [ofStock]);
     await old.remove('pod', 'both');
     await old.remove('pvc', 'theirs', 'ours');
     await old.until('nothing is left', async () => {
       return (await old.lvs()).length === 0 && (await old.logicalVolumes()).length === 0;
     });
+    await isClean(old, layout, [ofStock]);
     await side.uninstall();
   });
 });
