@@ -32,3 +32,6 @@ export const retained = /^LogicalVolume pvc-retained belongs to nothing$/;
 
 /** The stock provisioner tells nothing of classes that bind at once. */
 export const ofStock = /^capacity of topolvm-immediate on n1: 0 objects$/;
+
+/** Between two drivers nobody tells what there is. */
+export const untold = /^capacity of \S+ on n1: 0 objects$/;

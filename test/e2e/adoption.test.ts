@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isClean, oldLayout, retained, untold } from './adoption-audit.ts';
 import { OldCluster, oldSize } from './topolvm.ts';
 import { runGuide } from './topolvm-guide.ts';
 import { className, groupOf, type OldVolume, oldNamespace } from './topolvm-objects.ts';
@@ -58,6 +59,7 @@ for (const domain of ['topolvm.io', 'topolvm.cybozu.com']) {
       await old.install('agent', 'policy');
       await isTakenOver(old);
       assert.deepEqual(await picture(old), seen);
+      await isClean(old, oldLayout, [retained]);
     });
 
     test('our agent serves what a controller of TopoLVM asks for', () =>
@@ -67,11 +69,15 @@ for (const domain of ['topolvm.io', 'topolvm.cybozu.com']) {
 
     test('every volume is mounted again, and a snapshot restored', () => isMountedAgain(old));
 
-    test('claims are deleted, and their LVs with them', () => isDeleted(old));
+    test('claims are deleted, and their LVs with them', async () => {
+      await isDeleted(old);
+      await isClean(old, oldLayout, [retained]);
+    });
 
     test('is handed back as TopoLVM needs it', async () => {
       await runGuide(old, '## Back to TopoLVM');
       await isAsTopolvmNeedsIt(old);
+      await isClean(old, oldLayout, [retained, untold]);
     });
 
     test('works with TopoLVM again', () => worksWithTopolvm(old));
