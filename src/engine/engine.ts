@@ -148,7 +148,7 @@ export class Engine {
     const present = node.devices.map(({ path }) => path).filter((path) => touched.has(path));
     if (present.length > 0) await host.flush(present);
     // Nothing is known to have been on them: one that is broken is in nobody's way.
-    const bare = isFirst ? node.devices.filter(isBare).map(({ path }) => path) : [];
+    const bare = isFirst ? node.devices.filter(mayBeBare).map(({ path }) => path) : [];
     await Promise.all(bare.map((path) => host.flush([path]).catch(asOperationError)));
     this.#touched.delete(vg);
     this.#flushed.add(vg);
@@ -283,7 +283,9 @@ function touchedBy(step: Step, node: ObservedNode): readonly string[] {
   return 'vg' in step ? [...named, ...devicesOf(node, step.vg)] : named;
 }
 
-function isBare({ type, label, signatures, isSuspended, exclusiveOpen }: ObservedDevice): boolean {
-  const isEmpty = label.kind === 'none' && signatures.kind === 'none';
+/** A probe that failed shows nothing: a label may have been cleared there as well. */
+function mayBeBare(device: ObservedDevice): boolean {
+  const { type, label, signatures, isSuspended, exclusiveOpen } = device;
+  const isEmpty = label.kind === 'none' && signatures.kind !== 'found';
   return isEmpty && type !== 'lvm' && !isSuspended && exclusiveOpen === 'free';
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Command } from '../../src/lvm/command.ts';
 import { DiskCaches } from '../world/caches.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
@@ -74,6 +75,21 @@ test('a label that an earlier life cleared does not come back to a group that is
   const scene = await ready('sdb');
   scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
   await diesAfter(scene, 'pvremove');
+  await scene.until(
+    'gone',
+    () => (scene.object('vg1')?.metadata.finalizers ?? []).length === 0 && scene.leaving.size === 0,
+  );
+  losePower(scene);
+  assert.deepEqual(labels(scene), []);
+});
+
+test('a label that was cleared does not come back where a probe says nothing', async () => {
+  const scene = await ready('sdb');
+  const { world } = scene.stage;
+  scene.change('vg1', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  await diesAfter(scene, 'pvremove');
+  const isProbe = ({ argv }: Command) => argv[0] === 'blkid' && argv.includes('/dev/sdb');
+  world.faults.always(isProbe, { kind: 'fail' });
   await scene.until(
     'gone',
     () => (scene.object('vg1')?.metadata.finalizers ?? []).length === 0 && scene.leaving.size === 0,
