@@ -21,7 +21,14 @@ import {
 import { E2eStage } from './stage.ts';
 
 const disks = 'abcdefghi'.split('').map((name) => ({ name, sizeBytes: 2n * GiB }));
-const writer = 'line=0; while line=$((line + 1)); do echo $line >> /data/thick/log && sync; done';
+
+/** It writes 1, 2, 3 to a volume, and ends where it cannot. */
+function writerTo(claim: string): string {
+  const write = `echo $line >> /data/${claim}/log && sync`;
+  return `(line=0; while line=$((line + 1)); do ${write} || exit; done) > /dev/null 2>&1 &`;
+}
+
+const gap = 'NR != $1 { print "line " NR " is missing"; exit 1 } END { exit NR < 10 }';
 
 /** One after the other: each goes on where the one before ended. */
 describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
@@ -94,7 +101,7 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
   });
 
   test('a disk comes, and one leaves, while a pod writes', async () => {
-    await stage.exec('writer', `(${writer}) > /dev/null 2>&1 &`);
+    await stage.exec('writer', writerTo('thick'));
     const [a, b] = [await linksOf(stage, 'c'), await linksOf(stage, 'f')];
     const withPaths = (optionalPaths: readonly string[]) =>
       classes.map((one) =>
@@ -105,7 +112,6 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await taken(stage, clusterOf(withPaths(b)));
     await hasDevices(stage, 'vg2', 1);
     await isReady(stage);
-    const gap = 'NR != $1 { print "line " NR " is missing"; exit 1 } END { exit NR < 10 }';
     await stage.exec('writer', `awk '${gap}' /data/thick/log`);
     await stage.audit();
     classes = withPaths(b);
@@ -121,9 +127,16 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await isReady(stage);
   });
 
-  test('a disk of a mirror that is pulled is told, and the pod writes on', async () => {
+  test('a disk of a mirror that a pod writes to is pulled and told, and the pod writes on', async () => {
     const name = await stage.nodeOf('writer');
+    await stage.exec('writer', writerTo('mirrored'));
+    const goesOn = async () => {
+      const before = await linesIn(stage, 'mirrored');
+      await stage.until('it writes', async () => (await linesIn(stage, 'mirrored')) > before + 10);
+    };
+    await goesOn();
     await stage.cluster.node(name).pullDisk('e');
+    await goesOn();
     await stage.exec('writer', 'echo three > /data/mirrored/file && sync');
     await stage.until('it is told', async () => {
       const { status, raidStatus } = (await groupOn(stage, 'vg3', name)) ?? {};
@@ -135,7 +148,9 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
       .node(name)
       .sh('vgextend --restoremissing vg3 || true; lvchange --refresh vg3');
     await isReady(stage);
+    await goesOn();
     assert.equal(await stage.exec('writer', 'cat /data/mirrored/file'), 'three\n');
+    await stage.exec('writer', `awk '${gap}' /data/mirrored/log`);
     await stage.audit();
   });
 
@@ -158,6 +173,10 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     assert.doesNotMatch(names, /lvms-/);
   });
 });
+
+async function linesIn(stage: E2eStage, claim: string): Promise<number> {
+  return Number(await stage.exec('writer', `wc -l < /data/${claim}/log`));
+}
 
 type List = { readonly items: readonly object[] };
 
