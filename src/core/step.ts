@@ -17,6 +17,7 @@ export type Step =
   | DropMissing
   | RemovePv
   | RemoveVg
+  | CreatePoolData
   | CreateThinPool
   | ExtendThinPool
   | ExtendThinPoolMetadata
@@ -87,13 +88,18 @@ export type RemoveVg = InVg & {
   readonly permit: Permit<'remove-vg'>;
 };
 
-export type CreateThinPool = InVg & {
-  readonly kind: 'create-thin-pool';
-  readonly pool: string;
+/** The data of a thin pool, which bears its name and its tags before anything else is made of it. */
+export type CreatePoolData = InVg & {
+  readonly kind: 'create-pool-data';
+  readonly lv: string;
   readonly sizeBytes: Bytes;
+  readonly tags: readonly string[];
+};
+
+export type CreateThinPool = OnLv & {
+  readonly kind: 'create-thin-pool';
   readonly chunkSizeBytes: Bytes;
   readonly metadataBytes: Bytes;
-  readonly tags: readonly string[];
 };
 
 export type ExtendThinPool = OnLv & {

@@ -7,7 +7,8 @@ import type { E2eStage } from './stage.ts';
 
 /** Commands that change a group, its pool or its devices. */
 export const lvmSteps = [
-  ...(['vgcreate', 'lvcreate', 'vgextend', 'lvextend', 'pvmove', 'vgreduce'] as const),
+  ...(['vgcreate', 'lvcreate', 'lvconvert', 'vgextend', 'lvextend', 'pvmove'] as const),
+  'vgreduce',
   ...(['lvremove', 'vgremove', 'pvremove'] as const),
 ];
 
