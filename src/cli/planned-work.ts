@@ -32,12 +32,8 @@ export function stepLines(step: Step, index: number): string {
 
 /** Steps on what does not exist yet have no final spelling: its UUID is not known. */
 function spelled(step: Step): readonly (readonly string[])[] {
-  const toBeMade = '(to be made)';
-  const told = {
-    ...step,
-    ...('vgUuid' in step && isForeseen(step.vgUuid) ? { vgUuid: toBeMade } : {}),
-    ...('lvUuid' in step && isForeseen(step.lvUuid) ? { lvUuid: toBeMade } : {}),
-  };
+  const isNew = 'vgUuid' in step && isForeseen(step.vgUuid);
+  const told = isNew ? { ...step, vgUuid: '(to be made)' } : step;
   return commandsOf(told).map(({ argv }) => argv);
 }
 

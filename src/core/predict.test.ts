@@ -38,8 +38,7 @@ function vgAfter(step: Step, host: ObservedHost = world()): ObservedVg {
 
 /** Steps that make or move something. None may leave more room than there was. */
 const takers: readonly (readonly [kind: StepKind, extents: number])[] = [
-  ['create-pool-data', 20],
-  ['create-thin-pool', 2],
+  ['create-thin-pool', 22],
   ['extend-thin-pool', 20],
   ['extend-thin-pool-metadata', 4],
   ['create-lv', 5],
@@ -189,8 +188,7 @@ const effects: readonly (readonly [StepKind, (vg: ObservedVg) => unknown, unknow
   ['remove-lv', (vg) => vg.lvs.map((lv) => lv.name), ['pool0', 's1', 't1']],
   ['evacuate-pv', (vg) => vg.pvs.map((pv) => pv.freeBytes), [extents(100), extents(1000)]],
   ['reduce-vg', (vg) => vg.pvs.map((pv) => pv.device), ['/dev/sdc']],
-  ['create-pool-data', (vg) => vg.lvs.at(-1)?.isActive, false],
-  ['create-thin-pool', (vg) => vg.lvs[0]?.kind, 'thin-pool'],
+  ['create-thin-pool', (vg) => vg.lvs.at(-1)?.kind, 'thin-pool'],
 ];
 
 for (const [kind, read, expected] of effects) {
@@ -252,7 +250,7 @@ test('a wiped device is foreseen empty, its partitions gone', () => {
 });
 
 test('a step is stale in the world it is foreseen to make, where doing it twice would harm', () => {
-  for (const kind of ['create-lv', 'create-vg', 'create-pool-data', 'remove-lv'] as const) {
+  for (const kind of ['create-lv', 'create-vg', 'create-thin-pool', 'remove-lv'] as const) {
     const step = sampleSteps[kind];
     assert.notEqual(staleReason(step, predict(world(), step)), undefined, kind);
   }
@@ -260,10 +258,7 @@ test('a step is stale in the world it is foreseen to make, where doing it twice 
 
 test('a step on what is not there is foreseen to change nothing', () => {
   const before = world({ lvs: [] });
-  for (const kind of [
-    'create-thin-pool',
-    ...(['extend-lv', 'extend-thin-pool', 'activate-lv', 'remove-lv'] as const),
-  ] as const) {
+  for (const kind of ['extend-lv', 'extend-thin-pool', 'activate-lv', 'remove-lv'] as const) {
     assert.deepEqual(predict(before, sampleSteps[kind]), before, kind);
   }
   const elsewhere = { ...sampleSteps['evacuate-pv'], pvUuid: 'other' };

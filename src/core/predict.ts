@@ -105,12 +105,8 @@ function predictVg(vg: ObservedVg, step: VgStep, host: ObservedHost): ObservedVg
     }
     case 'evacuate-pv':
       return evacuated(vg, step.pvUuid);
-    case 'create-pool-data': {
-      const data = { ...blank(step.lv, 'linear', step.sizeBytes, step.tags), isActive: false };
-      return withLv(take(vg, countUp(step.sizeBytes, vg.extentSizeBytes)), data);
-    }
     case 'create-thin-pool':
-      return madePool(vg, step);
+      return withLv(take(vg, poolExtents(step, vg)), newPool(step));
     case 'create-lv':
       return withLv(take(vg, newLvExtents(step, vg), areasOf(step.layout)), newLv(step));
     case 'create-thin-snapshot':
@@ -243,17 +239,8 @@ function metadataGrown(vg: ObservedVg, step: ExtendThinPoolMetadata): ObservedVg
   return changed(taken, step.lvUuid, () => ({ metadataSizeBytes: metadataBytes, metadataPercent }));
 }
 
-/** Its data is there already; its metadata is kept twice. */
-function madePool(vg: ObservedVg, step: CreateThinPool): ObservedVg {
-  if (!vg.lvs.some(({ uuid }) => uuid === step.lvUuid)) return vg;
-  const taken = countUp(times(step.metadataBytes, 2), vg.extentSizeBytes);
-  return changed(take(vg, taken), step.lvUuid, () => ({
-    kind: 'thin-pool',
-    dataPercent: 0,
-    metadataPercent: 1,
-    metadataSizeBytes: step.metadataBytes,
-    chunkSizeBytes: step.chunkSizeBytes,
-  }));
+function poolExtents(step: CreateThinPool, vg: ObservedVg): bigint {
+  return countUp(sum(step.sizeBytes, times(step.metadataBytes, 2)), vg.extentSizeBytes);
 }
 
 function newLvExtents(step: CreateLv, vg: ObservedVg): bigint {
@@ -314,6 +301,16 @@ function newPv(
 function deviceBytes(path: string, host: ObservedHost): Bytes {
   const { devices = [] } = host as Partial<ObservedNode>;
   return devices.find((device) => device.path === path)?.sizeBytes ?? noBytes;
+}
+
+function newPool(step: CreateThinPool): ObservedLv {
+  return {
+    ...blank(step.pool, 'thin-pool', step.sizeBytes, step.tags),
+    dataPercent: 0,
+    metadataPercent: 1,
+    metadataSizeBytes: step.metadataBytes,
+    chunkSizeBytes: step.chunkSizeBytes,
+  };
 }
 
 function newLv(step: CreateLv): ObservedLv {

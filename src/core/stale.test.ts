@@ -67,7 +67,7 @@ test('copying is stale when the snapshot it reads is another by now', () => {
 
 const makers: readonly (readonly [StepKind, string])[] = [
   ['create-lv', 'v2'],
-  ['create-pool-data', 'pool1'],
+  ['create-thin-pool', 'pool1'],
   ['create-thin-snapshot', 's2'],
   ['create-cow-snapshot', 's2'],
 ];

@@ -47,8 +47,9 @@ function newLvName(step: Step): string | undefined {
     case 'create-lv':
     case 'create-thin-snapshot':
     case 'create-cow-snapshot':
-    case 'create-pool-data':
       return step.lv;
+    case 'create-thin-pool':
+      return step.pool;
     default:
       return undefined;
   }

@@ -20,10 +20,8 @@ export function stepText(step: Step): string {
       return `clear the LVM label of ${step.device}`;
     case 'remove-vg':
       return `remove volume group ${step.vg}`;
-    case 'create-pool-data':
-      return `create ${showBytes(step.sizeBytes)} for the thin pool ${step.vg}/${step.lv}`;
     case 'create-thin-pool':
-      return `make ${step.vg}/${step.lv} a thin pool with ${showBytes(step.metadataBytes)} of metadata`;
+      return `create thin pool ${step.vg}/${step.pool} of ${showBytes(step.sizeBytes)}`;
     case 'extend-thin-pool':
       return `grow thin pool ${step.vg}/${step.lv} to ${showBytes(step.sizeBytes)}`;
     case 'extend-thin-pool-metadata':

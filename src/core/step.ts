@@ -17,7 +17,6 @@ export type Step =
   | DropMissing
   | RemovePv
   | RemoveVg
-  | CreatePoolData
   | CreateThinPool
   | ExtendThinPool
   | ExtendThinPoolMetadata
@@ -88,18 +87,13 @@ export type RemoveVg = InVg & {
   readonly permit: Permit<'remove-vg'>;
 };
 
-/** The data of a thin pool, which bears its name and its tags before anything else is made of it. */
-export type CreatePoolData = InVg & {
-  readonly kind: 'create-pool-data';
-  readonly lv: string;
-  readonly sizeBytes: Bytes;
-  readonly tags: readonly string[];
-};
-
-export type CreateThinPool = OnLv & {
+export type CreateThinPool = InVg & {
   readonly kind: 'create-thin-pool';
+  readonly pool: string;
+  readonly sizeBytes: Bytes;
   readonly chunkSizeBytes: Bytes;
   readonly metadataBytes: Bytes;
+  readonly tags: readonly string[];
 };
 
 export type ExtendThinPool = OnLv & {

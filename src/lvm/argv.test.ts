@@ -63,18 +63,14 @@ const spellings: { readonly [K in Exclude<StepKind, 'create-lv'>]: Spelling<K> }
     { kind: 'remove-vg', ...inVg, permit: permit('remove-vg', 'VGU') },
     "lvm vgremove --select 'vg_uuid=VGU && lv_count=0' vg1",
   ],
-  'create-pool-data': [
-    { kind: 'create-pool-data', ...inVg, lv: 'pool', sizeBytes: times(GiB, 1), tags },
-    'lvm lvcreate --yes --type linear --activate n --wipesignatures n --zero n ' +
-      '--size 1073741824b --name pool --addtag quarry --addtag quarry.pending vg1',
-  ],
   'create-thin-pool': [
     {
-      ...{ kind: 'create-thin-pool', ...onLv },
+      ...{ kind: 'create-thin-pool', ...inVg, pool: 'pool', sizeBytes: times(GiB, 1), tags },
       ...{ chunkSizeBytes: times(KiB, 128), metadataBytes: times(MiB, 4) },
     },
-    'lvm lvconvert --yes --type thin-pool --zero y --chunksize 131072b ' +
-      '--poolmetadatasize 4194304b --poolmetadataspare y vg1/v1',
+    'lvm lvcreate --yes --type thin-pool --zero y --size 1073741824b --chunksize 131072b ' +
+      '--poolmetadatasize 4194304b --poolmetadataspare y --name pool ' +
+      '--addtag quarry --addtag quarry.pending vg1',
   ],
   'extend-thin-pool': [
     { kind: 'extend-thin-pool', ...onLv, sizeBytes: times(GiB, 2) },

@@ -8,7 +8,6 @@ import type {
   ChangeTags,
   CopyRange,
   CreateLv,
-  CreatePoolData,
   CreateThinPool,
   Step,
   ZeroRange,
@@ -34,7 +33,14 @@ type LvmStep = Exclude<Step, { kind: 'wipe-device' }>;
 function lvmArgvOf(step: LvmStep): Command['argv'] {
   switch (step.kind) {
     case 'create-vg':
-      return createVg(step);
+      return [
+        'lvm',
+        'vgcreate',
+        ...newPvOptions(step),
+        ...tagged(step.tags),
+        step.vg,
+        ...step.devices,
+      ];
     case 'extend-vg':
       return ['lvm', 'vgextend', ...newPvOptions(step), step.vg, ...step.devices];
     case 'evacuate-pv':
@@ -47,8 +53,6 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
       return ['lvm', 'pvremove', step.device];
     case 'remove-vg':
       return ['lvm', 'vgremove', '--select', `vg_uuid=${step.vgUuid} && lv_count=0`, step.vg];
-    case 'create-pool-data':
-      return createPoolData(step);
     case 'create-thin-pool':
       return createThinPool(step);
     case 'extend-thin-pool-metadata':
@@ -97,11 +101,6 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
   }
 }
 
-function createVg(step: Extract<Step, { kind: 'create-vg' }>): Command['argv'] {
-  const options = [...newPvOptions(step), ...tagged(step.tags)];
-  return ['lvm', 'vgcreate', ...options, step.vg, ...step.devices];
-}
-
 /** `--auto-repair` mends leaked blocks and nothing else; other damage still stops the pool. */
 const mendLeaks = 'global { thin_check_options=["-q","--auto-repair"] }';
 
@@ -133,21 +132,14 @@ function shape(layout: Layout): readonly string[] {
   return options;
 }
 
-/** Asleep and as it is: what an earlier owner left on the devices is shown to nobody. */
-function createPoolData(step: CreatePoolData): Command['argv'] {
-  return [
-    ...(['lvm', 'lvcreate', '--yes', '--type', 'linear', '--activate', 'n'] as const),
-    ...['--wipesignatures', 'n', '--zero', 'n', '--size', b(step.sizeBytes), '--name', step.lv],
-    ...tagged(step.tags),
-    step.vg,
-  ];
-}
-
 function createThinPool(step: CreateThinPool): Command['argv'] {
   return [
-    ...(['lvm', 'lvconvert', '--yes', '--type', 'thin-pool', '--zero', 'y'] as const),
+    ...(['lvm', 'lvcreate', '--yes', '--type', 'thin-pool'] as const),
+    ...['--zero', 'y', '--size', b(step.sizeBytes)],
     ...['--chunksize', b(step.chunkSizeBytes), '--poolmetadatasize', b(step.metadataBytes)],
-    ...['--poolmetadataspare', 'y', lvOf(step)],
+    ...['--poolmetadataspare', 'y', '--name', step.pool],
+    ...tagged(step.tags),
+    step.vg,
   ];
 }
 

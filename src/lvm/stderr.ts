@@ -10,7 +10,6 @@ export const patterns: readonly (readonly [RegExp, FailureCode])[] = [
   // The words of the command, before lvm looked at anything.
   [/Error during parsing of command line/, 'LvmRejectedOption'],
   [/Command does not accept option/, 'LvmRejectedOption'],
-  [/chunk size .* is not in the range/, 'LvmRejectedOption'],
   [/Logical volume name "\S+" is invalid/, 'InvalidName'],
   [/Names including "\S+" are reserved/, 'InvalidName'],
 

@@ -7,8 +7,7 @@ import type { E2eStage } from './stage.ts';
 
 /** Commands that change a group, its pool or its devices. */
 export const lvmSteps = [
-  ...(['vgcreate', 'lvcreate', 'lvconvert', 'vgextend', 'lvextend', 'pvmove'] as const),
-  'vgreduce',
+  ...(['vgcreate', 'lvcreate', 'vgextend', 'lvextend', 'pvmove', 'vgreduce'] as const),
   ...(['lvremove', 'vgremove', 'pvremove'] as const),
 ];
 

@@ -32,15 +32,14 @@ export const sampleSteps: { readonly [kind in StepKind]: Extract<Step, { kind: k
   },
   'remove-pv': { kind: 'remove-pv', ...onPv, permit: permit('remove-pv', 'pv-/dev/sda') },
   'remove-vg': { kind: 'remove-vg', ...vg, permit: permit('remove-vg', 'uuid-vg1') },
-  'create-pool-data': {
-    ...{ kind: 'create-pool-data', ...vg, lv: 'pool1' },
-    sizeBytes: extents(20),
-    tags: [],
-  },
   'create-thin-pool': {
-    ...{ kind: 'create-thin-pool', ...vg, lv: 'v1', lvUuid: 'uuid-v1' },
+    kind: 'create-thin-pool',
+    ...vg,
+    pool: 'pool1',
+    sizeBytes: extents(20),
     chunkSizeBytes: bytes(128n * 1024n),
     metadataBytes: extents(1),
+    tags: [],
   },
   'extend-thin-pool': {
     ...{ kind: 'extend-thin-pool', ...vg, lv: 'pool0', lvUuid: 'uuid-pool0' },

@@ -194,7 +194,6 @@ export class Rules {
     }
     const name = one.what.split('/')[1] ?? '';
     if (one.wasInUse) this.say(`${one.what} was removed while in use`);
-    if (this.#world.machine.parts.has(one.uuid)) return;
     if (!isOurs(one.tags)) this.say(`${one.what} was removed and was not ours`);
     // A helper, or a pool that was never finished.
     const role = readTag(one.tags, 'role');

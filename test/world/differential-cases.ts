@@ -158,25 +158,18 @@ function randomLayout(chance: Chance): Layout {
   return layout;
 }
 
-/** Data first; a later move makes a pool of it. */
 function createPool({ chance, host, scale }: View): Move | undefined {
   const vg = anyVg(chance, host);
   if (vg === undefined || poolsOf(vg).length >= 3) return undefined;
-  const data = vg.lvs.find((lv) => lv.kind === 'linear' && lv.tags.includes('quarry.pool'));
-  const metadataBytes = bytes(chance.pick([4n, 8n, 12n, 16n]) * mib);
-  if (data === undefined) {
-    const lv = freshName(chance, vg, 'p');
-    const sizeBytes = randomSize(chance, scale);
-    return step({
-      ...{ kind: 'create-pool-data', ...ofVg(vg), lv, sizeBytes },
-      tags: ['quarry', 'quarry.pool'],
-    });
-  }
-  // What it does without room depends on how far it came.
-  if (vg.freeBytes < 2n * metadataBytes) return undefined;
-  const chunkSizeBytes = bytes(chance.pick([65_536n, 131_072n, 262_144n]));
-  const target = { ...ofVg(vg), lv: data.name, lvUuid: data.uuid };
-  return step({ kind: 'create-thin-pool', ...target, chunkSizeBytes, metadataBytes });
+  return step({
+    kind: 'create-thin-pool',
+    ...ofVg(vg),
+    pool: freshName(chance, vg, 'p'),
+    sizeBytes: randomSize(chance, scale),
+    chunkSizeBytes: bytes(chance.pick([65_536n, 131_072n, 262_144n])),
+    metadataBytes: bytes(chance.pick([4n, 8n, 12n, 16n]) * mib),
+    tags: ['quarry'],
+  });
 }
 
 function createThin({ chance, host, scale }: View): Move | undefined {

@@ -121,25 +121,6 @@ test('a thin pool that was not finished leaves its metadata under its name', asy
   );
 });
 
-test('a pool that was not finished leaves its data, and parts without tags', async () => {
-  const { world, host } = setUp();
-  const data = change('lvm lvcreate --yes --type linear --activate n --size 64m --addtag mine');
-  const named = { ...data, argv: [...data.argv, '--name', 'pool', 'vg1'] as const };
-  assert.equal((await run(world, host, named)).exitCode, 0);
-  world.faults.next('lvconvert', { kind: 'mishap', mishap: 'left-parts' });
-  const pool = change('lvm lvconvert --yes --type thin-pool --poolmetadatasize 8m vg1/pool');
-  assert.equal((await run(world, host, pool)).exitCode, 5);
-  const lvs = (await look(world, host)).vgs[0]?.lvs.filter((lv) => !lv.isInternal) ?? [];
-  assert.deepEqual(
-    lvs.map(({ name, kind, sizeBytes, tags }) => [name, kind, sizeBytes, tags]),
-    [
-      ['lvol0', 'linear', 8n * 1024n * 1024n, []],
-      ['pool', 'linear', 64n * 1024n * 1024n, ['mine']],
-      ['pool_metadata0', 'linear', 8n * 1024n * 1024n, []],
-    ],
-  );
-});
-
 test('a group that was not finished leaves labelled orphans', async () => {
   const { world, host } = setUp();
   world.faults.next('vgcreate', { kind: 'mishap', mishap: 'dies-after-labels' });

@@ -9,8 +9,6 @@ export type Mishap =
   | 'activation-fails'
   /** A thin pool or a CoW snapshot begins as a plain volume with its name and tags: just that. */
   | 'left-plain'
-  /** Killed while it made a pool of a volume: plain volumes that were to become its parts. */
-  | 'left-parts'
   /** The metadata has the new size, the kernel still has the old one. */
   | 'stale-table'
   /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
@@ -145,8 +143,6 @@ export class Faults {
       case 'vgcreate':
       case 'vgextend':
         return 'dies-after-labels';
-      case 'lvconvert':
-        return 'left-parts';
       case 'lvcreate':
         return beginsPlain(argv) ? 'left-plain' : 'activation-fails';
       case 'lvchange':

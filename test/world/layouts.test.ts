@@ -65,22 +65,20 @@ test('a thin pool takes its data, its metadata and a spare', async () => {
   const story = await start();
   const before = await story.look();
   await story.step({
-    ...{ kind: 'create-pool-data', ...story.group(before) },
-    ...{ lv: 'pool', sizeBytes: bytes(400n * mib), tags: ['quarry'] },
-  });
-  const data = findLv(only(await story.look()), 'pool');
-  await story.step({
-    ...{ kind: 'create-thin-pool', ...story.group(before), lv: 'pool', lvUuid: data?.uuid ?? '' },
-    ...{ chunkSizeBytes: bytes(131072n), metadataBytes: bytes(8n * mib) },
+    kind: 'create-thin-pool',
+    ...story.group(before),
+    pool: 'pool',
+    sizeBytes: bytes(400n * mib),
+    chunkSizeBytes: bytes(131072n),
+    metadataBytes: bytes(8n * mib),
+    tags: ['quarry'],
   });
   const after = only(await story.look());
   const pool = findLv(after, 'pool');
   assert.equal(pool?.kind, 'thin-pool');
-  assert.equal(pool?.uuid, data?.uuid);
-  assert.deepEqual(pool?.tags, ['quarry']);
   assert.equal(pool?.chunkSizeBytes, 131072n);
   assert.equal(pool?.metadataSizeBytes, 8n * mib);
-  assert.equal(pool?.isActive, false);
+  assert.equal(pool?.dataPercent, 0);
   assert.equal(only(before).freeBytes - after.freeBytes, (100n + 2n + 2n) * extent);
 });
 

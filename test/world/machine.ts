@@ -22,8 +22,6 @@ export class Machine {
   readonly frozen = new Set<Lv>();
   /** Where holders of frozen file systems left a note, because they were killed. */
   readonly freezeNotes = new Set<string>();
-  /** Volumes that lvm made for itself and left when it was killed, by identity. */
-  readonly parts = new Set<string>();
   kernelRelease = '6.12.0-fake';
   /** Thin pools with blocks that no volume has: what a power cut during a discard leaves. */
   readonly leaking = new Set<Lv>();

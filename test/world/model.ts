@@ -129,7 +129,7 @@ export type Lv = {
   readonly uuid: string;
   name: string;
   readonly vg: Vg;
-  type: LvType;
+  readonly type: LvType;
   /** Logical size. For a CoW snapshot the room for changes. */
   extents: number;
   readonly stripes: number;

@@ -8,7 +8,6 @@ import { lvextend, lvextendOptions } from './commands/lvextend.ts';
 import { lvremove, lvremoveOptions } from './commands/lvremove.ts';
 import { changeFile, mount, umount } from './commands/mounts.ts';
 import { beginMove, finishMove, pvmove, pvmoveOptions } from './commands/pvmove.ts';
-import { lvconvert, lvconvertOptions } from './commands/thin.ts';
 import {
   pvremove,
   vgcreate,
@@ -42,7 +41,6 @@ const lvm: Readonly<Record<string, Entry>> = {
   vgremove: { run: vgremove, options: volumeGroupOptions.vgremove },
   pvremove: { run: pvremove, options: volumeGroupOptions.pvremove },
   pvmove: { run: pvmove, options: pvmoveOptions },
-  lvconvert: { run: lvconvert, options: lvconvertOptions },
   lvcreate: { run: lvcreate, options: lvcreateOptions },
   lvextend: { run: lvextend, options: lvextendOptions },
   lvchange: { run: lvchange, options: lvchangeOptions },

@@ -40,25 +40,15 @@ export type PoolShape = {
 export function shapeOfPool(desired: DesiredThinPool, vg: ObservedVg): PoolShape {
   const free = freeForPools(vg);
   const share = times(free, desired.sizePercent) / 100n;
-  const { chunkSizeBytes, metadataBytes } = shapeOfData(desired, vg, bytes(share));
-  const room = minus(free, times(metadataBytes, 2));
-  const sizeBytes = roundDown(least(share, room), vg.extentSizeBytes);
-  return { sizeBytes, chunkSizeBytes, metadataBytes };
-}
-
-/** What a pool of so much data is to have. */
-export function shapeOfData(
-  desired: DesiredThinPool,
-  vg: ObservedVg,
-  dataBytes: Bytes,
-): Omit<PoolShape, 'sizeBytes'> {
-  const chunkSizeBytes = chunkFor(dataBytes, desired.chunkSizeBytes);
-  const fitting = metadataFor(dataBytes, chunkSizeBytes);
+  const chunkSizeBytes = chunkFor(bytes(share), desired.chunkSizeBytes);
+  const fitting = metadataFor(bytes(share), chunkSizeBytes);
   const wanted = wantedMetadata(desired) ?? fitting;
   // Chunks that had to be larger are of a pool that was not thought of.
   const isRaised = chunkSizeBytes > (desired.chunkSizeBytes ?? limits.thinPoolChunkBytes);
   const metadataBytes = roundUp(isRaised ? most(wanted, fitting) : wanted, vg.extentSizeBytes);
-  return { chunkSizeBytes, metadataBytes };
+  const room = minus(free, times(metadataBytes, 2));
+  const sizeBytes = roundDown(least(share, room), vg.extentSizeBytes);
+  return { sizeBytes, chunkSizeBytes, metadataBytes };
 }
 
 /** What the group calls free may lie on devices that nothing may be put on. */

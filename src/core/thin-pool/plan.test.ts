@@ -48,8 +48,10 @@ function grown(pool: number, given: Partial<ObservedLv> = {}, others: readonly O
 }
 
 test('a pool takes its share of what is free, in whole extents, and our tag', () => {
-  const step = stepOf(planThinPool(wanted(), hostOf(vgWithFree([999]))), 'create-pool-data');
+  const step = stepOf(planThinPool(wanted(), hostOf(vgWithFree([999]))), 'create-thin-pool');
   assert.equal(step.sizeBytes, extents(899));
+  assert.equal(step.chunkSizeBytes, limits.thinPoolChunkBytes);
+  assert.equal(step.metadataBytes, extents(1));
   assert.deepEqual(step.tags, ['quarry', 'quarry.role=thin-pool']);
   assert.equal(step.vgUuid, 'uuid-vg1');
 });
@@ -96,30 +98,11 @@ for (const [sizeBytes, chunk] of chunks) {
   });
 }
 
-/** The step that makes a pool of its data. */
-function poolStep(desired: DesiredThinPool, host: ObservedHost) {
-  const { steps } = follow(host, (view) => planThinPool(desired, view));
-  const step = steps.find(({ kind }) => kind === 'create-thin-pool');
-  assert.ok(step?.kind === 'create-thin-pool');
-  return step;
-}
-
-test('a pool is made of its data, with its metadata, and woken', () => {
-  const host = hostOf(vgWithFree([999]));
-  const { steps, end } = follow(host, (view) => planThinPool(wanted(), view));
-  assert.deepEqual(
-    steps.map(({ kind }) => kind),
-    ['create-pool-data', 'create-thin-pool', 'activate-lv'],
-  );
-  assert.equal(poolStep(wanted(), host).chunkSizeBytes, limits.thinPoolChunkBytes);
-  assert.equal(poolStep(wanted(), host).metadataBytes, extents(1));
-  assertRest(end);
-});
-
 test('a chunk size that somebody chose is used as it is', () => {
   const host = hostOf(vgWithFree([999]));
   for (const chunkSizeBytes of [times(KiB, 64), times(KiB, 192), times(MiB, 1)]) {
-    assert.equal(poolStep(wanted({ chunkSizeBytes }), host).chunkSizeBytes, chunkSizeBytes);
+    const step = stepOf(planThinPool(wanted({ chunkSizeBytes }), host), 'create-thin-pool');
+    assert.equal(step.chunkSizeBytes, chunkSizeBytes);
   }
 });
 
@@ -130,7 +113,8 @@ test('a chunk size that cannot address the pool is doubled until it can', () => 
     [times(KiB, 192), 384n * KiB],
     [times(MiB, 1), MiB],
   ] as const) {
-    assert.equal(poolStep(wanted({ chunkSizeBytes: asked }), host).chunkSizeBytes, made);
+    const step = stepOf(planThinPool(wanted({ chunkSizeBytes: asked }), host), 'create-thin-pool');
+    assert.equal(step.chunkSizeBytes, made);
   }
 });
 
@@ -138,9 +122,8 @@ test('metadata is chosen by size, too, where the chunks had to be', () => {
   const host = hostOf(sampleVg({ pvs: [samplePv({ sizeBytes: times(TiB, 100) })] }));
   for (const chunkSizeBytes of [times(KiB, 128), undefined]) {
     const given = wanted({ chunkSizeBytes, metadataBytes: GiB });
-    const data = stepOf(planThinPool(given, host), 'create-pool-data');
-    const { chunkSizeBytes: made, metadataBytes } = poolStep(given, host);
-    assert.ok((data.sizeBytes / made) * 64n <= metadataBytes);
+    const step = stepOf(planThinPool(given, host), 'create-thin-pool');
+    assert.ok((step.sizeBytes / step.chunkSizeBytes) * 64n <= step.metadataBytes);
   }
 });
 
@@ -295,48 +278,16 @@ test('metadata at the most that dm-thin can use is not grown for ever', () => {
   assert.equal(shapeOfPool(desired, fresh).metadataBytes, most);
 });
 
-const roleTags = ['quarry', 'quarry.role=thin-pool'];
-const data = { name: 'pool0', tags: roleTags, sizeBytes: extents(899), isActive: false };
-const poolData = sampleLv(data);
-
-for (const { what, lv, isTaken } of [
-  { what: 'the spare copy', lv: { name: 'lvol0' }, isTaken: true },
-  { what: 'the metadata', lv: { name: 'pool_metadata0' }, isTaken: true },
-  {
-    what: 'a volume of another size',
-    lv: { name: 'lvol0', sizeBytes: extents(2) },
-    isTaken: false,
-  },
-  { what: 'a volume with a name', lv: { name: 'lvol0b' }, isTaken: false },
-  { what: 'a volume with tags', lv: { name: 'lvol0', tags: ['mine'] }, isTaken: false },
-  { what: 'a volume that is open', lv: { name: 'lvol0', isOpen: true }, isTaken: false },
-]) {
-  test(`${what} beside the data of a half-made pool is ${isTaken ? 'removed' : 'left'}`, () => {
-    const part = sampleLv({ tags: [], sizeBytes: extents(1), ...lv });
-    const host = hostOf(vgWithFree([99], { lvs: [poolData, part] }));
-    const { steps, end } = follow(host, (view) => planThinPool(wanted(), view));
-    assert.deepEqual(
-      steps.map((step) => step.kind),
-      [...(isTaken ? ['remove-lv'] : []), 'create-thin-pool', 'activate-lv'],
-    );
-    assertRest(end);
-  });
-}
-
-test('a plain volume of a whole group is never taken for a part of its pool', () => {
-  const part = sampleLv({ name: 'lvol0', tags: [], sizeBytes: extents(1) });
-  const host = hostOf(vgWithFree([99], { lvs: [samplePool(), part] }));
-  for (const desired of [wanted(), gone]) {
-    const { steps } = follow(host, (view) => planThinPool(desired, view));
-    assert.ok(steps.every((step) => !('lv' in step) || step.lv !== 'lvol0'));
-  }
-});
-
-test('data without room for its metadata is removed, and so is what is not wanted', () => {
-  const full = hostOf(vgWithFree([1], { lvs: [poolData] }));
-  assert.equal(stepOf(planThinPool(wanted(), full), 'remove-lv').lv, 'pool0');
-  const host = hostOf(vgWithFree([99], { lvs: [poolData] }));
-  assert.equal(stepOf(planThinPool(gone, host), 'remove-lv').lv, 'pool0');
+test('what lvcreate leaves of a pool when it is cut off is removed, and the pool made', () => {
+  const tags = ['quarry', 'quarry.role=thin-pool'];
+  const metadata = sampleLv({ name: 'pool0', tags, sizeBytes: extents(1) });
+  const host = hostOf({ ...vgWithFree([999]), lvs: [metadata] });
+  const { steps, end } = follow(host, (view) => planThinPool(wanted(), view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['remove-lv', 'create-thin-pool'],
+  );
+  assertRest(end);
 });
 
 test('an inactive pool is activated', () => {
@@ -388,7 +339,7 @@ const states: readonly (readonly [string, DesiredThinPool, ObservedVg[], string,
     'Ready',
     /^$/,
   ],
-  ['a pool to be made', wanted(), [sampleVg()], 'Progressing', /create-pool-data/],
+  ['a pool to be made', wanted(), [sampleVg()], 'Progressing', /create-thin-pool/],
   ['a pool without a group', wanted(), [], 'Failed', /^VolumeGroupMissing: /],
   ['a pool that is gone', gone, [sampleVg()], 'Absent', /^$/],
   [

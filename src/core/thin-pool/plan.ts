@@ -1,4 +1,4 @@
-import { type Bytes, least, noBytes, roundDown, sum, times } from '../../base/bytes.ts';
+import { least, noBytes, roundDown, sum, times } from '../../base/bytes.ts';
 import { blocked } from '../../base/failures.ts';
 import { showBytes } from '../../base/show.ts';
 import { checkLvName } from '../names.ts';
@@ -8,13 +8,7 @@ import { type Decision, next, rest } from '../step.ts';
 import { ownerTag, readTag, tagOf, thinPoolRole } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
-import {
-  type DesiredThinPool,
-  freeForPools,
-  metadataWish,
-  shapeOfData,
-  shapeOfPool,
-} from './desired.ts';
+import { type DesiredThinPool, freeForPools, metadataWish, shapeOfPool } from './desired.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
   const home = { vg: desired.vg, ...(desired.vgUuid && { vgUuid: desired.vgUuid }) };
@@ -29,7 +23,7 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
   const pool = findLv(vg, desired.name);
   if (pool === undefined) return desired.presence === 'absent' ? rest : planCreation(desired, vg);
   if (pool.kind !== 'thin-pool') {
-    if (isHalfMade(pool)) return planHalfMade(desired, vg, pool);
+    if (isHalfMade(pool)) return planRemovalOf(vg, pool, {});
     const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
     return blocked('ThinPoolForeign', message);
   }
@@ -49,34 +43,21 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
     return blocked('InsufficientCapacity', message);
   }
   return next({
-    kind: 'create-pool-data',
-    ...{ vg: vg.name, vgUuid: vg.uuid, lv: desired.name, sizeBytes: shape.sizeBytes },
+    kind: 'create-thin-pool',
+    vg: vg.name,
+    vgUuid: vg.uuid,
+    pool: desired.name,
     tags: [ownerTag, tagOf('role', thinPoolRole)],
+    ...shape,
   });
 }
 
-/** Its data bears its name and its tags first: they say that a pool is being made of it. */
+/**
+ * lvcreate first makes the pool's metadata as a plain volume with the pool's name and tags. When it
+ * is cut off then, that volume is left: nobody can have used it, and it is made anew.
+ */
 function isHalfMade(lv: ObservedLv): boolean {
   return lv.kind === 'linear' && readTag(lv.tags, 'role') === thinPoolRole;
-}
-
-function planHalfMade(desired: DesiredThinPool, vg: ObservedVg, data: ObservedLv): Decision {
-  const shape = shapeOfData(desired, vg, data.sizeBytes);
-  const part = vg.lvs.find((lv) => isLeftover(lv, shape.metadataBytes));
-  if (part !== undefined) return planRemovalOf(vg, part, { recorded: part.uuid });
-  const lacksRoom = freeForPools(vg) < times(shape.metadataBytes, 2);
-  if (desired.presence === 'absent' || lacksRoom) return planRemovalOf(vg, data, {});
-  const target = { vg: vg.name, vgUuid: vg.uuid, lv: data.name, lvUuid: data.uuid };
-  return next({ kind: 'create-thin-pool', ...target, ...shape });
-}
-
-/**
- * lvconvert makes the metadata and its spare copy as plain volumes without our tags, under names of
- * its own. One that is cut off leaves them, and nobody else would ever take them away.
- */
-function isLeftover(lv: ObservedLv, metadataBytes: Bytes): boolean {
-  const isPlain = lv.kind === 'linear' && !lv.isInternal && !lv.isOpen && lv.tags.length === 0;
-  return isPlain && lv.sizeBytes === metadataBytes && /^(lvol|pool_metadata)\d+$/.test(lv.name);
 }
 
 function planExisting(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {

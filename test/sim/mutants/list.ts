@@ -210,14 +210,8 @@ export const mutants: readonly Mutant[] = [
   one(
     'a half-made pool stays for ever',
     'src/core/thin-pool/plan.ts',
-    'if (isHalfMade(pool)) return planHalfMade(desired, vg, pool);',
+    'if (isHalfMade(pool)) return planRemovalOf(vg, pool, {});',
     '',
-  ),
-  one(
-    'what lvconvert left of a pool stays for ever',
-    'src/core/thin-pool/plan.ts',
-    'if (part !== undefined) return planRemovalOf(vg, part, { recorded: part.uuid });',
-    'void part;',
   ),
   one(
     'a group whose disks are gone is made anew',

@@ -42,7 +42,6 @@ export const lvcreateOptions = {
   virtualsize: 'value',
   wipesignatures: 'value',
   zero: 'value',
-  activate: 'value',
   thinpool: 'value',
   name: 'value',
   addtag: 'value',
@@ -205,7 +204,7 @@ export function leavePlain(creation: Creation, extents: number): Outcome {
 
 /** Writes the metadata, wakes the volume and says so; or leaves what a mishap leaves. */
 export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
-  const { machine, parsed, vg, voice, mishap } = creation;
+  const { machine, vg, voice, mishap } = creation;
   vg.lvs.push(lv);
   const refusal = machine.metadataRefusal(vg, voice);
   if (refusal !== undefined) {
@@ -216,11 +215,6 @@ export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
   const isThick = lv.body.kind === 'plain' || lv.body.kind === 'raid';
   if (isThick) lv.content = givenOut(nothing, 0, sizeBytes(lv));
   warnOfPromises(lv, voice);
-  if (option(parsed, 'activate') === 'n') {
-    lv.isActive = false;
-    voice.complain(`WARNING: Logical volume ${vg.name}/${lv.name} not zeroed.`);
-    return voice.say(`Logical volume "${lv.name}" created.`).end();
-  }
   if (mishap === 'activation-fails') {
     lv.isActive = false;
     voice.complain(`Failed to activate new LV ${vg.name}/${lv.name}.`);

@@ -1,9 +1,7 @@
 import { allocate, isShortage, release } from '../allocate.ts';
-import { type Arguments, isOutcome, option, sizeOption } from '../argv.ts';
-import type { Mishap } from '../faults.ts';
-import { type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
+import { option, sizeOption } from '../argv.ts';
+import { refuseDuplicates } from '../machine.ts';
 import {
-  cowSnapshotsOf,
   freeExtents,
   type Lv,
   poolBody,
@@ -11,9 +9,8 @@ import {
   strandExtents,
   thinVolumesOf,
 } from '../model.ts';
-import { displaySize, type Outcome, Voice } from '../text.ts';
+import { displaySize, type Outcome } from '../text.ts';
 import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
-import { useOf } from './lvchange.ts';
 import {
   type Creation,
   leavePlain,
@@ -110,72 +107,6 @@ export function growSpare(
   if (vg.spare === undefined) machine.commit(vg);
   vg.spare = strand;
   return undefined;
-}
-
-export const lvconvertOptions = {
-  yes: 'flag',
-  type: 'value',
-  zero: 'value',
-  chunksize: 'value',
-  poolmetadatasize: 'value',
-  poolmetadataspare: 'value',
-} as const;
-
-/** Makes a pool of a plain volume, which keeps its name, its identity and its tags. */
-export function lvconvert(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
-  const voice = new Voice();
-  const [vgName = '', name = ''] = (parsed.words[0] ?? '').split('/');
-  const vg = vgToChange(machine, vgName, voice);
-  if (isOutcome(vg)) return vg;
-  const lv = machine.findLv(vg, name);
-  if (lv === undefined) return voice.fail(`Failed to find logical volume "${vgName}/${name}"`);
-  const use = useOf(lv);
-  if (use !== undefined) return voice.fail(use);
-  if (lv.body.kind !== 'plain') return voice.fail(`${name} is a ${lv.type}.`);
-  if (cowSnapshotsOf(lv).length > 0) {
-    const target = `Command on LV ${vgName}/${name}`;
-    voice.complain(`WARNING: ${target} is invalid on LV with properties: lv_is_origin .`);
-    return voice.fail(`Command not permitted on LV ${vgName}/${name}.`);
-  }
-  const refusal = refuseDuplicates(machine, vg, voice);
-  if (refusal !== undefined) return refusal;
-  const creation = { machine, parsed, voice, vg, name, tags: [], isReadOnly: false, mishap };
-  const chunk = sizeOption(parsed, 'chunksize');
-  const extents = Math.max(1, wholeExtents(creation, 'poolmetadatasize'));
-  if (mishap === 'left-parts') return leaveParts(creation, extents);
-  const found = findRoom(vg, `${name}_tmeta`, plain, extents, []);
-  if (isShortage(found)) return voice.fail(found.message);
-  const metadata = newStrand(machine);
-  growPlain(metadata, found);
-  const isNewSpare = vg.spare === undefined;
-  const full = growSpare(creation, extents);
-  if (full !== undefined) {
-    shorten(metadata, 0);
-    return full;
-  }
-  lv.body = {
-    ...{ kind: 'pool', metadata, data: lv.body.strand },
-    zeroes: option(parsed, 'zero') !== 'n',
-    chunkBytes: typeof chunk === 'number' ? chunk : 64 * 1024,
-    ...{ isOutOfData: false, transaction: 0 },
-  };
-  lv.type = 'thin-pool';
-  machine.commit(vg, isNewSpare ? 2 : 1);
-  return voice.say(`Converted ${vgName}/${name} to thin pool.`).end();
-}
-
-/** What it writes first, under names of its own, and then it dies. */
-function leaveParts(creation: Creation, extents: number): Outcome {
-  const { machine, vg } = creation;
-  for (const name of ['pool_metadata0', 'lvol0']) {
-    const isTaken = machine.findLv(vg, name) !== undefined;
-    const hasSpare = name === 'lvol0' && vg.spare !== undefined;
-    if (isTaken || hasSpare) continue;
-    leavePlain({ ...creation, name, mishap: undefined }, extents);
-    const part = machine.findLv(vg, name);
-    if (part !== undefined) machine.parts.add(part.uuid);
-  }
-  return creation.voice.end(5);
 }
 
 export function createThin(creation: Creation): Outcome {
