@@ -56,6 +56,8 @@ export type ObservedLv = {
   /** Space a CoW snapshot has for changes; for everything else the same as its size. */
   readonly ownSizeBytes: Bytes;
   readonly tags: readonly string[];
+  /** The thin pool in whose making it was made: see `thin-pool/making.ts`. */
+  readonly madeFor: string | undefined;
   /** LVM's own ten letters, for callers who read them. We decide by the fields below. */
   readonly attributes: string;
   /** Sub-volumes of pools and RAIDs; they are shown but never acted on. */

@@ -356,6 +356,7 @@ function blank(name: string, kind: LvKind, sizeBytes: Bytes, tags: readonly stri
     sizeBytes,
     ownSizeBytes: sizeBytes,
     tags,
+    madeFor: undefined,
     attributes: '----------',
     isInternal: false,
     isActive: true,

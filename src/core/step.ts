@@ -94,6 +94,8 @@ export type CreateThinPool = InVg & {
   readonly chunkSizeBytes: Bytes;
   readonly metadataBytes: Bytes;
   readonly tags: readonly string[];
+  /** What lvm takes for the name of its host, and writes beside the parts of the pool. */
+  readonly hostName?: string;
 };
 
 export type ExtendThinPool = OnLv & {

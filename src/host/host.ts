@@ -8,7 +8,7 @@ import { findDeviceUsers } from './device-users.ts';
 import { DeviceWatch } from './device-watch.ts';
 import { changeFile, inspect, readBytes, statFs } from './files.ts';
 import { Patience } from './patience.ts';
-import { type RunOptions, startCommand } from './run.ts';
+import { type RunOptions, startCommand, startNamed } from './run.ts';
 import { findStrays } from './strays.ts';
 
 export type HostOptions = RunOptions & { readonly flushTimeoutMs?: number };
@@ -21,7 +21,10 @@ export function realHost(options: HostOptions): Host {
   const soon = <T>(path: string, work: () => Promise<T>) => patience.run(path, fileTimeoutMs, work);
   const flush = (device: string) => patience.run(device, flushTimeoutMs, () => flushDevice(device));
   return {
-    start: (command, signal, heard) => startCommand(command, options, signal, heard),
+    start: (command, signal, heard) =>
+      command.hostName === undefined
+        ? startCommand(command, options, signal, heard)
+        : startNamed(command, options, signal),
     strays: () => findStrays({ directory: '/proc', patience, timeoutMs: fileTimeoutMs }),
     exclusiveOpen: (device) => soon(device, () => exclusiveOpen(device)).catch(() => 'unknown'),
     deviceUsers: () =>

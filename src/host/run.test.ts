@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -192,6 +192,38 @@ test('lvm alone is run by the words of an administrator, everything else by the 
     (await startCommand({ argv, effect: 'reads', timeoutMs: 10_000 }, given).result).stdout;
   assert.equal(await told('lvm', 'vgs'), '/sbin/lvm vgs\n');
   assert.equal(await told('dmsetup', 'info'), 'in dmsetup info\n');
+});
+
+const seesItsHost = 'cat /proc/sys/kernel/hostname; uname -n';
+/** Only root may give a command a host name of its own. */
+const mayName = spawnSync('unshare', ['--uts', 'true']).status === 0;
+
+test('a command has the host name that it asks for, or runs without it', async () => {
+  const host = realHost(options);
+  const before = hostname();
+  const command = { ...changes(seesItsHost), hostName: "quarry.pool.o'k" };
+  const { exitCode, stdout } = await host.start(command).result;
+  const name = mayName ? "quarry.pool.o'k" : before;
+  assert.deepEqual([exitCode, stdout], [0, `${name}\n${name}\n`]);
+  assert.equal(hostname(), before);
+});
+
+test('where a node has no way to give a host name the command is run all the same', async (t) => {
+  const directory = dirname(scratch(t));
+  for (const name of ['sh', 'cat', 'uname']) symlinkSync(`/bin/${name}`, join(directory, name));
+  const host = realHost({ prefix: [], path: directory });
+  const running = host.start({ ...changes(`${seesItsHost}; exit 3`), hostName: 'quarry.pool.a' });
+  const { exitCode, stdout } = await running.result;
+  await running.gone;
+  assert.deepEqual([exitCode, stdout], [3, `${hostname()}\n${hostname()}\n`]);
+});
+
+test('a command with a host name of its own is a stray like any other', async (t) => {
+  const file = scratch(t);
+  const host = realHost(options);
+  const script = `tr '\\0' '\\n' < /proc/$$/environ > ${file}`;
+  await host.start({ ...changes(script), hostName: 'quarry.pool.a' }).result;
+  assert.match(readFileSync(file, 'utf8'), /^QUARRY_LIFE=/m);
 });
 
 test('a command that is held tells when it is ready, and ends when it is let go', async () => {

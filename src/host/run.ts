@@ -71,9 +71,42 @@ function handleOf(child: ChildProcess): Required<Pick<Running, 'ready' | 'releas
   return { ready, release: () => child.stdin?.end() };
 }
 
-function wordsOf({ argv }: Command, { prefix, lvm = [] }: RunOptions): readonly string[] {
-  const [program, ...args] = argv;
-  return program === 'lvm' && lvm.length > 0 ? [...lvm, ...args] : [...prefix, ...argv];
+/**
+ * The same, under a host name of its own where the node lets it have one: a mark on what a command
+ * leaves when it is cut off, and not worth to do without the command.
+ */
+export function startNamed(command: Command, options: RunOptions, signal?: Signal): Running {
+  const running = canBeNamed(command, options).then((can) =>
+    startCommand(can ? command : withoutName(command), options, signal),
+  );
+  const result = running.then((started) => started.result);
+  return { result, gone: running.then((started) => started.gone) };
+}
+
+async function canBeNamed(command: Command, options: RunOptions): Promise<boolean> {
+  const { hostName = '' } = command;
+  const asked = { argv: ['cat', '/proc/sys/kernel/hostname'], effect: 'reads' } as const;
+  const look = { ...asked, timeoutMs: limits.fileTimeoutMs, hostName };
+  const { prefix, path } = options;
+  const answer = await startCommand(look, { prefix, path }).result.catch(() => undefined);
+  return answer?.exitCode === 0 && answer.stdout.trim() === hostName;
+}
+
+function withoutName({ argv, effect, timeoutMs }: Command): Command {
+  return { argv, effect, timeoutMs };
+}
+
+function wordsOf(command: Command, { prefix, lvm = [] }: RunOptions): readonly string[] {
+  const [program, ...args] = command.argv;
+  if (program === 'lvm' && lvm.length > 0) return [...nameOf(command), ...lvm, ...args];
+  return [...prefix, ...nameOf(command), ...command.argv];
+}
+
+/** A host name belongs to a namespace, and in one of its own the program finds another one. */
+export function nameOf({ hostName }: Command): readonly string[] {
+  if (hostName === undefined) return [];
+  const name = 'printf %s "$0" > /proc/sys/kernel/hostname && exec "$@"';
+  return ['unshare', '--uts', '--', 'sh', '-c', name, hostName];
 }
 
 type Ending = {

@@ -338,6 +338,14 @@ for (const suite of suites) {
   }
 }
 
+test('a pool is made under the host name of its step, if it has one', () => {
+  const [step] = spellings['create-thin-pool'];
+  const names = (hostName: object) =>
+    commandsOf({ ...step, ...hostName }).map((command) => command.hostName);
+  assert.deepEqual(names({ hostName: 'quarry.pool.pool' }), ['quarry.pool.pool']);
+  assert.deepEqual(names({}), [undefined]);
+});
+
 test('a snapshot that another system left writable is made read-only by its identity', () => {
   const step = { kind: 'change-tags', ...onLv, add: [], remove: [], isReadOnly: true } as const;
   const argv = commandsOf(step).map((command) => command.argv.join(' '));

@@ -24,6 +24,9 @@ export function commandsOf(step: Step): readonly Command[] {
   if (step.kind === 'copy-range') return [copy(step), change(lvmArgvOf(step))];
   if (step.kind === 'zero-range') return [...zeroes(step), change(lvmArgvOf(step))];
   if (step.kind === 'wipe-device') return [change(['wipefs', '--all', step.device])];
+  if (step.kind === 'create-thin-pool') {
+    return [{ ...change(lvmArgvOf(step)), ...(step.hostName && { hostName: step.hostName }) }];
+  }
   const timeoutMs = step.kind === 'evacuate-pv' ? limits.copyTimeoutMs : limits.changeTimeoutMs;
   return [change(lvmArgvOf(step), timeoutMs)];
 }

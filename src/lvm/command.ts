@@ -6,6 +6,8 @@ export type Command = {
   readonly timeoutMs: number;
   /** Its input stays open until it is released, or until we are gone. */
   readonly isHeld?: true;
+  /** What the program takes for the name of its host. */
+  readonly hostName?: string;
 };
 
 export type CommandResult = {

@@ -16,7 +16,7 @@ const fields = {
   lv: [
     ...['lv_uuid', 'lv_name', 'lv_size', 'lv_tags', 'lv_attr', 'lv_layout', 'lv_role'],
     ...['origin', 'origin_uuid', 'origin_size', 'pool_lv', 'data_percent', 'metadata_percent'],
-    ...['lv_metadata_size', 'sync_percent', 'lv_health_status'],
+    ...['lv_metadata_size', 'sync_percent', 'lv_health_status', 'lv_host'],
   ],
   seg: ['lv_uuid', 'seg_start', 'segtype', 'stripes', 'data_stripes', 'chunk_size'],
 } as const;

@@ -107,8 +107,12 @@ const volumes: readonly (readonly [string, string, Partial<ObservedLv>])[] = [
     { isInternal: true, tags: ['quarry', 'quarry.pending'] },
   ],
   ['killed-create-raid1', 'whole_rmeta_1', { isInternal: true }],
-  // Nothing tells that this was to become a part of our pool.
-  ['killed-create-thin-pool', 'lvol0', { kind: 'linear', isInternal: false, tags: [] }],
+  // It has no name of ours and no tags, and yet it is known what it was to become.
+  [
+    'killed-create-thin-pool',
+    'lvol0',
+    { kind: 'linear', isInternal: false, tags: [], madeFor: 'whole' },
+  ],
   // The metadata has grown, the suspended device has not: LVM cannot tell its state.
   ['killed-extend-lv', 'one', { isActive: false, sizeBytes: mebibytes(32) }],
 ];

@@ -2,6 +2,7 @@ import { bytes } from '../base/bytes.ts';
 import { OperationError } from '../base/failures.ts';
 import { layouts } from '../core/layouts.ts';
 import type { LvKind, ObservedHost, ObservedLv, ObservedPv, ObservedVg } from '../core/observed.ts';
+import { poolMadeOn } from '../core/thin-pool/making.ts';
 import { parseLvAttributes } from './attributes.ts';
 import {
   list,
@@ -79,6 +80,7 @@ function parseLv(row: Row, segment: Row | undefined): ObservedLv {
     sizeBytes: isCow ? (optionalSize(row, 'origin_size') ?? ownSizeBytes) : ownSizeBytes,
     ownSizeBytes,
     tags: list(row, 'lv_tags'),
+    madeFor: poolMadeOn(text(row, 'lv_host')),
     isInternal: isInternal(row, kind),
     ...columns(kind, segment),
     origin: text(row, 'origin') || undefined,

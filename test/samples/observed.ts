@@ -28,6 +28,7 @@ export function sampleLv(given: Partial<ObservedLv> = {}): ObservedLv {
     sizeBytes,
     ownSizeBytes: sizeBytes,
     tags: [ownerTag],
+    madeFor: undefined,
     attributes: '-wi-a-----',
     isInternal: false,
     isActive: true,

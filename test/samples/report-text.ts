@@ -65,6 +65,7 @@ function lvRow(lv: ObservedLv) {
     lv_metadata_size: String(lv.metadataSizeBytes ?? ''),
     sync_percent: String(lv.syncPercent ?? ''),
     lv_health_status: lv.health,
+    lv_host: lv.madeFor === undefined ? 'n1' : `quarry.pool.${lv.madeFor}`,
   };
 }
 

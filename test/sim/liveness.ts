@@ -27,6 +27,7 @@ export function checkEnd(parts: {
   rules.check();
   for (const vg of world.machine.vgs) {
     for (const lv of vg.lvs) {
+      if (world.machine.leftParts.has(lv.uuid)) rules.say(`${lv.name}, a part, was left behind`);
       if (lv.isSuspended) rules.say(`${vg.name}/${lv.name} is still suspended`);
       const helper = readTag(lv.tags, 'role') === copySourceRole;
       const owner = lv.name.replace(/\.copy$/, '');

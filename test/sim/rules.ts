@@ -194,6 +194,7 @@ export class Rules {
     }
     const name = one.what.split('/')[1] ?? '';
     if (one.wasInUse) this.say(`${one.what} was removed while in use`);
+    if (this.#world.machine.leftParts.has(one.uuid)) return;
     if (!isOurs(one.tags)) this.say(`${one.what} was removed and was not ours`);
     // A helper, or a pool that was never finished.
     const role = readTag(one.tags, 'role');

@@ -121,6 +121,20 @@ test('a thin pool that was not finished leaves its metadata under its name', asy
   );
 });
 
+test('its spare copy is left without a name, and tells on which host it was made', async () => {
+  const { world, host } = setUp();
+  world.faults.next('lvcreate', { kind: 'mishap', mishap: 'left-unnamed' });
+  const words = 'lvm lvcreate --yes --type thin-pool --size 64m --poolmetadatasize 8m';
+  const pool = change(`${words} --addtag mine --name pool vg1`);
+  await run(world, host, { ...pool, hostName: 'quarry.pool.pool' });
+  const lvs = (await look(world, host)).vgs[0]?.lvs.filter((lv) => !lv.isInternal) ?? [];
+  assert.deepEqual(
+    lvs.map(({ name, kind, sizeBytes, tags, madeFor }) => [name, kind, sizeBytes, tags, madeFor]),
+    [['lvol0', 'linear', 8n * 1024n * 1024n, [], 'pool']],
+  );
+  assert.equal(world.machine.hostName, 'n1');
+});
+
 test('a group that was not finished leaves labelled orphans', async () => {
   const { world, host } = setUp();
   world.faults.next('vgcreate', { kind: 'mishap', mishap: 'dies-after-labels' });

@@ -9,6 +9,8 @@ export type Mishap =
   | 'activation-fails'
   /** A thin pool or a CoW snapshot begins as a plain volume with its name and tags: just that. */
   | 'left-plain'
+  /** And the spare copy of a pool's metadata as one without name or tags: just that. */
+  | 'left-unnamed'
   /** The metadata has the new size, the kernel still has the old one. */
   | 'stale-table'
   /** pvmove was killed while it copied: the move is begun and waits for the next pvmove. */
@@ -144,7 +146,8 @@ export class Faults {
       case 'vgextend':
         return 'dies-after-labels';
       case 'lvcreate':
-        return beginsPlain(argv) ? 'left-plain' : 'activation-fails';
+        if (argv.includes('thin-pool')) return this.#chance.pick(['left-plain', 'left-unnamed']);
+        return isCow(argv) ? 'left-plain' : 'activation-fails';
       case 'lvchange':
         if (argv.includes('--refresh')) return 'left-suspended';
         return argv.includes('--activate') ? 'activation-fails' : undefined;
@@ -160,8 +163,8 @@ export class Faults {
   }
 }
 
-function beginsPlain(argv: readonly string[]): boolean {
-  return argv.includes('thin-pool') || (argv.includes('--snapshot') && argv.includes('--size'));
+function isCow(argv: readonly string[]): boolean {
+  return argv.includes('--snapshot') && argv.includes('--size');
 }
 
 function isMatch(matcher: Matcher, command: Command): boolean {

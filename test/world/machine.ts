@@ -35,6 +35,10 @@ export class Machine {
   udevRate = 0;
   /** What runs right now, for the notes LVM keeps. */
   commandLine = '';
+  /** As commands find it; one may be started under another. */
+  hostName = 'n1';
+  /** Volumes that a killed lvcreate made on the way to a thin pool, under names of lvm's own. */
+  readonly leftParts = new Set<string>();
   /** How long initial RAID synchronisation takes for each GiB. */
   syncMsPerGiB = 2_000;
   #stamp = 0;

@@ -63,12 +63,14 @@ function lvText(lv: Lv, names: PvNames): string {
   const status = lv.body.kind === 'cow' ? rights : `${rights}, "VISIBLE"`;
   const flags = lv.skipsActivation ? '"ACTIVATION_SKIP"' : '';
   const segments = bodyTexts(lv, names);
-  return frame(lv.name, { status, flags, tags: lv.tags, segments });
+  const { name, tags, hostName } = lv;
+  return frame(name, { status, flags, tags, hostName, segments });
 }
 
 function hiddenText(name: string, strand: Strand, tags: readonly string[], names: PvNames): string {
   const segments = strand.segments.map((segment) => stripedText(segment, 0, names));
-  return frame(name, { status: '"READ", "WRITE"', flags: '', tags, segments });
+  const { hostName } = strand;
+  return frame(name, { status: '"READ", "WRITE"', flags: '', tags, hostName, segments });
 }
 
 function frame(
@@ -77,14 +79,15 @@ function frame(
     readonly status: string;
     readonly flags: string;
     readonly tags: readonly string[];
+    readonly hostName: string;
     readonly segments: readonly string[];
   },
 ): string {
-  const { status, flags, tags, segments } = parts;
+  const { status, flags, tags, hostName, segments } = parts;
   const numbered = segments.map((text, index) => `\nsegment${index + 1} {\n${text}}\n`);
   return (
     `\n${name} {\nid = "${uuidSample}"\nstatus = [${status}]\nflags = [${flags}]\n` +
-    `${tagsText(tags)}creation_time = 1794735026\ncreation_host = "n1"\n` +
+    `${tagsText(tags)}creation_time = 1794735026\ncreation_host = "${hostName}"\n` +
     `segment_count = ${segments.length}\n${numbered.join('')}}\n`
   );
 }
@@ -144,7 +147,8 @@ function snapshotText(lv: Lv, index: number): string {
     `start_extent = 0\nextent_count = ${origin.extents}\n\ntype = "snapshot"\n` +
     `chunk_size = ${chunkBytes / 512}\norigin = "${origin.name}"\ncow_store = "${lv.name}"\n`;
   const status = '"READ", "WRITE", "VISIBLE"';
-  return frame(`snapshot${index}`, { status, flags: '', tags: [], segments: [segment] });
+  const { hostName } = lv;
+  return frame(`snapshot${index}`, { status, flags: '', tags: [], hostName, segments: [segment] });
 }
 
 function tagsText(tags: readonly string[]): string {

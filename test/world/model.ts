@@ -110,6 +110,7 @@ export type Strand = {
   readonly uuid: string;
   /** Which was made first: LVM keeps its hidden volumes in this order. */
   readonly order: number;
+  readonly hostName: string;
   segments: Segment[];
 };
 
@@ -145,6 +146,8 @@ export type Lv = {
   /** Who has it open: mount points and the like. */
   users: Set<string>;
   createdAtMs: number;
+  /** The name that the host had for the command that made it. */
+  readonly hostName: string;
   content: Content;
   body: Body;
 };

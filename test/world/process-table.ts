@@ -305,7 +305,10 @@ class Process implements Running {
   }
 
   #execute(mishap: Parameters<typeof execute>[2]): Outcome {
+    const { hostName } = this.#machine;
+    this.#machine.hostName = this.#start.command.hostName ?? hostName;
     const outcome = execute(this.#machine, this.argv, mishap);
+    this.#machine.hostName = hostName;
     if (outcome !== undefined) return outcome;
     const line = this.argv.join(' ');
     this.#reportUnknown(line);

@@ -44,7 +44,8 @@ export function columnsOf(shape: Pick<Shape, 'type' | 'stripes'>): number {
 }
 
 export function newStrand(machine: Machine): Strand {
-  return { uuid: machine.chance.lvmUuid(), order: machine.nextStamp(), segments: [] };
+  const { chance, hostName } = machine;
+  return { uuid: chance.lvmUuid(), order: machine.nextStamp(), hostName, segments: [] };
 }
 
 export function newLv(
@@ -78,6 +79,7 @@ export function newLv(
     skipsActivation: false,
     users: new Set(),
     createdAtMs: machine.clock.nowMs(),
+    hostName: machine.hostName,
     content: nothing,
     body,
   };

@@ -151,10 +151,11 @@ function someVolume(pool: string): ObservedLv {
 
 function lastingLv(lv: ObservedLv): ObservedLv {
   if (lv.kind === 'thin-pool') {
-    return { ...lv, dataPercent: undefined, metadataPercent: undefined, isOpen: false };
+    const { madeFor } = blankLv;
+    return { ...lv, madeFor, dataPercent: undefined, metadataPercent: undefined, isOpen: false };
   }
-  const { name, uuid, kind, pool, tags } = lv;
-  return { ...blankLv, name, uuid, kind, pool, tags };
+  const { name, uuid, kind, pool, tags, madeFor } = lv;
+  return { ...blankLv, name, uuid, kind, pool, tags, madeFor };
 }
 
 function by<Key extends 'path' | 'uuid'>(key: Key) {
@@ -220,7 +221,14 @@ const blankVg: ObservedVg = {
 
 const blankLv: ObservedLv = {
   ...{ name: '', uuid: '', kind: 'linear', sizeBytes: noBytes, ownSizeBytes: noBytes },
-  ...{ tags: [], attributes: '', isInternal: false, isActive: true, isSuspended: false },
+  ...{
+    tags: [],
+    madeFor: undefined,
+    attributes: '',
+    isInternal: false,
+    isActive: true,
+    isSuspended: false,
+  },
   ...{ isOpen: false, isReadOnly: false, stripes: 1, dataColumns: 1 },
   ...{ origin: undefined, originUuid: undefined, pool: undefined },
   ...{ dataPercent: undefined, metadataPercent: undefined, metadataSizeBytes: undefined },

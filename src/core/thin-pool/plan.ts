@@ -9,6 +9,7 @@ import { ownerTag, readTag, tagOf, thinPoolRole } from '../tags.ts';
 import { isBlocked } from '../usable-vg.ts';
 import { planRemovalOf } from '../volume/plan.ts';
 import { type DesiredThinPool, freeForPools, metadataWish, shapeOfPool } from './desired.ts';
+import { hostNameForMaking, isLeftOf } from './making.ts';
 
 export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Decision {
   const home = { vg: desired.vg, ...(desired.vgUuid && { vgUuid: desired.vgUuid }) };
@@ -21,15 +22,18 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
     return blocked('VolumeGroupForeign', message);
   }
   const pool = findLv(vg, desired.name);
+  const left = vg.lvs.find((lv) => isLeftOf(desired.name, lv));
+  if (left !== undefined && (pool === undefined || isHalfMade(pool))) {
+    return planRemovalOf(vg, left, { recorded: left.uuid });
+  }
   if (pool === undefined) return desired.presence === 'absent' ? rest : planCreation(desired, vg);
   if (pool.kind !== 'thin-pool') {
     if (isHalfMade(pool)) return planRemovalOf(vg, pool, {});
     const message = `${vg.name}/${pool.name} is a ${pool.kind} volume, not a thin pool`;
     return blocked('ThinPoolForeign', message);
   }
-  return desired.presence === 'absent'
-    ? planRemoval(desired, vg, pool)
-    : planExisting(desired, vg, pool);
+  if (desired.presence === 'present') return planExisting(desired, vg, pool);
+  return left === undefined ? planRemoval(desired, vg, pool) : refuseRemoval(vg, pool, left);
 }
 
 function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
@@ -42,6 +46,8 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
       `${desired.name} with ${showBytes(shape.metadataBytes)} of metadata kept twice`;
     return blocked('InsufficientCapacity', message);
   }
+  // A group with a system ID is its host's, which may be known by its name.
+  const hostName = vg.systemId === '' ? hostNameForMaking(desired.name) : undefined;
   return next({
     kind: 'create-thin-pool',
     vg: vg.name,
@@ -49,6 +55,7 @@ function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {
     pool: desired.name,
     tags: [ownerTag, tagOf('role', thinPoolRole)],
     ...shape,
+    ...(hostName && { hostName }),
   });
 }
 
@@ -87,6 +94,14 @@ function dataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) 
   const reachable = least(share, sum(pool.sizeBytes, freeForPools(vg)));
   const sizeBytes = roundDown(reachable, vg.extentSizeBytes);
   return sizeBytes > pool.sizeBytes ? sizeBytes : undefined;
+}
+
+/** Without the pool it would look like what a half-made one left. */
+function refuseRemoval(vg: ObservedVg, pool: ObservedLv, part: ObservedLv): Decision {
+  const message =
+    `${vg.name}/${part.name} was metadata of ${vg.name}/${pool.name}, and somebody took it out: ` +
+    'it would be lost with the pool. Remove it, or give it a name of its own with lvrename';
+  return blocked('NotOurs', message);
 }
 
 function planRemoval(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv): Decision {

@@ -214,6 +214,12 @@ export const mutants: readonly Mutant[] = [
     '',
   ),
   one(
+    'what is left of a half-made pool stays for ever',
+    'src/core/thin-pool/plan.ts',
+    'if (left !== undefined && (pool === undefined || isHalfMade(pool))) {',
+    "if (left?.uuid === 'never') {",
+  ),
+  one(
     'a group whose disks are gone is made anew',
     'src/core/volume-group/plan.ts',
     'if (uuid !== undefined) {',

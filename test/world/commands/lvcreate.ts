@@ -303,7 +303,7 @@ function raidBody(machine: Machine, shape: Shape, extents: number, vg: Vg): Raid
   };
 }
 
-function freeName(vg: Vg): string {
+export function freeName(vg: Vg): string {
   for (let index = 0; ; index += 1) {
     const name = `lvol${index}`;
     if (!vg.lvs.some((lv) => lv.name === name)) return name;

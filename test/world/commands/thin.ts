@@ -13,6 +13,7 @@ import { displaySize, type Outcome } from '../text.ts';
 import { appendSegment, findRoom, growPlain, newLv, newStrand, type Shape } from '../volumes.ts';
 import {
   type Creation,
+  freeName,
   leavePlain,
   refuseFull,
   refuseName,
@@ -35,12 +36,13 @@ export function createThinPool(creation: Creation): Outcome {
   const metadata = Math.max(1, wholeExtents(creation, 'poolmetadatasize'));
   const refusal = refuseName(creation) ?? refuseDuplicates(machine, vg, voice);
   if (refusal !== undefined) return refusal;
+  if (mishap === 'left-unnamed' && vg.spare === undefined) return leavePart(creation, metadata);
   const undo = keepSpare(creation);
   const wantsSpare = option(parsed, 'poolmetadataspare') !== 'n';
   const full =
     (wantsSpare ? growSpare(creation, metadata) : undefined) ?? refuseFull(creation, extents);
   if (full !== undefined) return undo(full);
-  if (mishap === 'left-plain') return leavePlain(creation, metadata);
+  if (mishap === 'left-plain' || mishap === 'left-unnamed') return leavePlain(creation, metadata);
   const found = allocate(vg, { name, areas: 1, parity: 0, multiple: 1, extents, log: metadata });
   if (isShortage(found)) return undo(voice.fail(found.message));
   const body = {
@@ -57,6 +59,16 @@ export function createThinPool(creation: Creation): Outcome {
   const shape: Shape = { ...plain, type: 'thin-pool' };
   const { tags, isReadOnly } = creation;
   return settle(creation, newLv(machine, vg, { name, shape, extents, tags, isReadOnly, body }), 2);
+}
+
+/** The spare is a plain volume first, and lvcreate dies before it is made a spare. */
+function leavePart(creation: Creation, extents: number): Outcome {
+  const { machine, vg } = creation;
+  const name = freeName(vg);
+  const outcome = leavePlain({ ...creation, name, tags: [], mishap: undefined }, extents);
+  const part = machine.findLv(vg, name);
+  if (part !== undefined) machine.leftParts.add(part.uuid);
+  return outcome;
 }
 
 /** The spare is made before the pool; without the pool it goes back to what it was. */

@@ -82,6 +82,7 @@ export const lvFields: Fields<Lv> = {
     lv.body.kind === 'pool' ? text(strandExtents(lv.body.metadata) * lv.vg.extentBytes) : '',
   sync_percent: syncPercent,
   lv_health_status: health,
+  lv_host: (_, lv) => lv.hostName,
   thin_count: (_, lv) => (lv.body.kind === 'pool' ? text(thinVolumesOf(lv).length) : ''),
 };
 
