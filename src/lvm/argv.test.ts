@@ -344,6 +344,9 @@ test('a pool is made under the host name of its step, if it has one', () => {
     commandsOf({ ...step, ...hostName }).map((command) => command.hostName);
   assert.deepEqual(names({ hostName: 'quarry.pool.pool' }), ['quarry.pool.pool']);
   assert.deepEqual(names({}), [undefined]);
+  // Its devices stay as they are listed, though this looks like another host.
+  const [command] = commandsOf({ ...step, hostName: 'quarry.pool.pool' });
+  assert.ok(command?.argv.includes('config { checks=0 } devices { device_ids_refresh=0 }'));
 });
 
 test('a snapshot that another system left writable is made read-only by its identity', () => {

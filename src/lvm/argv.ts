@@ -142,9 +142,13 @@ function createThinPool(step: CreateThinPool): Command['argv'] {
     ...['--chunksize', b(step.chunkSizeBytes), '--poolmetadatasize', b(step.metadataBytes)],
     ...['--poolmetadataspare', 'y', '--name', step.pool],
     ...tagged(step.tags),
+    ...(step.hostName === undefined ? [] : ['--config', keepDevicesFile]),
     step.vg,
   ];
 }
+
+/** lvm2 from 2.03.23 on takes another host name for another host, and writes its file of devices. */
+const keepDevicesFile = 'config { checks=0 } devices { device_ids_refresh=0 }';
 
 function snapshot(step: { readonly lv: string; readonly tags: readonly string[] }) {
   return [

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GiB, type Suite, startLab } from '../../lab/index.ts';
+import { GiB, type Guest, type Suite, startLab } from '../../lab/index.ts';
 import { lvmRunsOf, Remote } from './remote.ts';
 import { groupName, nodeFile, unsettled, volumesOf } from './scenarios.ts';
+
+/** A pool is made under another host name, and lvm is not to take that for another host. */
+async function hasOneHost(guest: Guest): Promise<void> {
+  const file = await guest.sh('cat /etc/lvm/devices/system.devices');
+  assert.match(file, /^# Created by LVM command vgcreate /m);
+  assert.match(file, /^HOSTNAME=n1$/m);
+}
 
 /** The ways hosts are set up: with and without udev, with and without LVM's devices file. */
 const setups: readonly { udev: boolean; devicesFile: boolean; suite: Suite }[] = [
@@ -27,6 +34,7 @@ describe('every way a host is set up', { timeout: 1_800_000 }, () => {
         const node = nodeFile(paths.slice(0, 2));
         const remote = new Remote(guest);
         await remote.must({ op: 'apply', node });
+        if (setup.devicesFile) await hasOneHost(guest);
         for (const className of ['linear', 'thin', 'raid1']) {
           const request = { name: className, className, size: '32Mi' };
           const { ran } = await remote.must({ op: 'create', node, request });

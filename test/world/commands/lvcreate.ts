@@ -48,6 +48,7 @@ export const lvcreateOptions = {
   chunksize: 'value',
   poolmetadatasize: 'value',
   poolmetadataspare: 'value',
+  config: 'value',
   snapshot: 'flag',
   setactivationskip: 'value',
   permission: 'value',
