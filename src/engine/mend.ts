@@ -4,7 +4,7 @@ import { show } from '../base/show.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import type { ActivateLv, OnLv, Step } from '../core/step.ts';
 import type { Command } from '../lvm/command.ts';
-import { lookThinPoolHealth } from '../lvm/dm-status.ts';
+import { lookThinPoolHealth, parseThinPoolHealth } from '../lvm/dm-status.ts';
 import { dropDevice, reloadVolume } from '../lvm/looks.ts';
 import {
   isThatSnapshot,
@@ -25,7 +25,7 @@ type Doors = { readonly host: Host; readonly model: HostModel; readonly trace: T
 /** A failed step, and what may take out of its way what stopped it. No data is concerned. */
 export type Mendable =
   | { readonly how: 'send-queued-messages'; readonly step: ActivateLv }
-  | { readonly how: 'drop-stray-parts'; readonly step: ActivateLv }
+  | { readonly how: 'drop-stray-parts'; readonly step: Step }
   | { readonly how: 'reload-volume'; readonly step: OnLv }
   | { readonly how: 'mend-pool'; readonly step: Step }
   | { readonly how: 'finish-snapshot'; readonly step: Step };
@@ -33,12 +33,14 @@ export type Mendable =
 export function mendable(step: Step, code: FailureCode): Mendable | undefined {
   if (code === 'ThinPoolUnhealthy') return { how: 'mend-pool', step };
   if (code === 'ThinSnapshotHalfMade') return { how: 'finish-snapshot', step };
+  if (code === 'VolumePartsActive') return { how: 'drop-stray-parts', step };
   // What takes too long may hang on a disk, and a volume with such I/O cannot be suspended.
   const isSlow = code === 'CommandTimedOut';
   if (step.kind === 'zero-range' && step.isShown && !isSlow) return { how: 'reload-volume', step };
   if (step.kind !== 'activate-lv') return undefined;
   if (code === 'ThinVolumeUnknown') return { how: 'send-queued-messages', step };
-  return code === 'VolumePartsActive' ? { how: 'drop-stray-parts', step } : undefined;
+  // lvm2 2.03.16 (Debian 12) only says "Invalid argument" of a pool that it did not come to resume.
+  return code === 'CommandFailed' ? { how: 'drop-stray-parts', step } : undefined;
 }
 
 export async function mend(doors: Doors, trouble: Mendable): Promise<void> {
@@ -57,20 +59,41 @@ export async function mend(doors: Doors, trouble: Mendable): Promise<void> {
 }
 
 /**
- * An lvm that was killed while it activated a RAID leaves parts of it active without the whole, and
- * then refuses to activate it for ever. The kernel is told to forget these parts.
+ * An lvm that was killed while it activated a RAID or a thin pool leaves parts of it active without
+ * the whole, and then refuses to activate it for ever, and any volume of the pool with it. The
+ * kernel is told to forget these parts.
  */
-async function dropStrayParts({ host, trace }: Doors, step: ActivateLv): Promise<void> {
-  const { vg, lv, vgUuid } = step;
+async function dropStrayParts(doors: Doors, step: Step): Promise<void> {
+  if (!('vgUuid' in step)) return;
+  const { host, trace } = doors;
+  const { vg, vgUuid } = step;
+  const pool = (await poolOf(doors, step))?.pool.name;
   const names = (await mappedDevices(host, vgUuid)).map(({ name }) => name);
-  const whole = dmName(vg, lv);
-  if (names.includes(whole)) return;
-  const isPart = (name: string) => /^_r(meta|image)_\d+$/.test(name.slice(whole.length));
-  for (const name of names.filter((one) => one.startsWith(whole) && isPart(one))) {
-    // If somebody has it open, whoever needs the volume is told so by his own step.
-    const drop = runCommand(host, dropDevice(name), step, { noun: 'rescue', volume: lv }, trace);
-    await drop.catch(asOperationError);
+  const pools = parseThinPoolHealth((await read(host, lookThinPoolHealth)).stdout);
+  const live = pools.map(({ name }) => name);
+  for (const lv of new Set(['lvUuid' in step ? step.lv : undefined, pool])) {
+    if (lv === undefined) continue;
+    for (const name of strayParts(dmName(vg, lv), names, live)) {
+      // If somebody has it open, whoever needs the volume is told so by his own step.
+      const drop = runCommand(host, dropDevice(name), step, { noun: 'rescue', volume: lv }, trace);
+      await drop.catch(asOperationError);
+    }
   }
+}
+
+/**
+ * What the kernel has of a volume that it does not have; what stands on others comes first. A pool
+ * that was loaded and never resumed does nothing yet.
+ */
+function strayParts(whole: string, names: readonly string[], live: readonly string[]) {
+  if (names.includes(whole) || live.includes(`${whole}-tpool`)) return [];
+  const parts = names.filter((name) => name.startsWith(whole) && isPart(name.slice(whole.length)));
+  const height = (name: string) => (name.endsWith('-tpool') ? 0 : name.length);
+  return parts.toSorted((one, other) => height(one) - height(other));
+}
+
+function isPart(suffix: string): boolean {
+  return /^(-tpool|(_t(meta|data))?(_r(meta|image)_\d+)?)$/.test(suffix);
 }
 
 /**

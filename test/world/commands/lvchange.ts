@@ -98,11 +98,13 @@ function changeActivation(
       `Refusing activation of partial LV ${name}.  Use '--activationmode partial' to override.`,
     );
   }
-  for (const suffix of machine.strayParts.get(lv) ?? []) {
-    const part = `logical volume ${name}${suffix}`;
-    return voice.fail(
-      `Activation of logical volume ${name} is prohibited while ${part} is active.`,
-    );
+  for (const whole of lv.body.kind === 'thin' ? [lv.body.pool, lv] : [lv]) {
+    for (const suffix of machine.strayParts.get(whole) ?? []) {
+      const part = `logical volume ${whole.vg.name}/${whole.name}${suffix}`;
+      return voice.fail(
+        `Activation of logical volume ${name} is prohibited while ${part} is active.`,
+      );
+    }
   }
   if (mishap === 'activation-fails') {
     return voice.fail(`Failed to activate ${name}.`);

@@ -33,8 +33,8 @@ test('parts of a RAID that are active without it are dropped, and it is the same
     stage.ran.map(({ argv }) => [argv[1], argv.at(-1)]),
     [
       ['lvchange', 'data/db'],
-      ['remove', 'data-db_rimage_1'],
       ['remove', 'data-db_rmeta_0'],
+      ['remove', 'data-db_rimage_1'],
       ['lvchange', 'data/db'],
     ],
   );
@@ -55,4 +55,29 @@ test('a part that somebody has open stays, and whoever needs the volume is told'
   assert.ok(outcome.kind === 'blocked');
   assert.equal(outcome.code, 'VolumePartsActive');
   assert.match(outcome.message, /data\/db_rmeta_0 is active/);
+});
+
+test('parts of a thin pool that are active without it are dropped, for any of its volumes', async () => {
+  const stage = new Stage();
+  await stage.setUp();
+  const task = volumeTask(stage.volume('db', 'thin', 100));
+  await stage.run(stage.engine.submit(task));
+  const [lv, pool] = [stage.world.lv('data', 'db'), stage.world.lv('data', 'pool')];
+  assert.ok(lv !== undefined && pool !== undefined);
+  lv.isActive = false;
+  pool.isActive = false;
+  stage.world.machine.strayParts.set(pool, new Set(['_tmeta']));
+  stage.restart();
+  stage.ran.length = 0;
+  const outcome = await stage.run(stage.engine.submit(task));
+  assert.equal(outcome.kind, 'settled');
+  assert.deepEqual(
+    stage.ran.map(({ argv }) => [argv[1], argv.at(-1)]),
+    [
+      ['lvchange', 'data/db'],
+      ['remove', 'data-pool_tmeta'],
+      ['lvchange', 'data/db'],
+    ],
+  );
+  assert.equal(lv.isActive, true);
 });
