@@ -30,11 +30,14 @@ export function stepLines(step: Step, index: number): string {
   return [`  ${index}. ${stepText(step)}`, ...commands].join('\n');
 }
 
+const notYet = '(to be made)';
+
 /** Steps on what does not exist yet have no final spelling: its UUID is not known. */
 function spelled(step: Step): readonly (readonly string[])[] {
-  const isNew = 'vgUuid' in step && isForeseen(step.vgUuid);
-  const told = isNew ? { ...step, vgUuid: '(to be made)' } : step;
-  return commandsOf(told).map(({ argv }) => argv);
+  const isNewGroup = 'vgUuid' in step && isForeseen(step.vgUuid);
+  const inGroup = isNewGroup ? { ...step, vgUuid: notYet } : step;
+  const isNewLv = 'lvUuid' in inGroup && isForeseen(inGroup.lvUuid);
+  return commandsOf(isNewLv ? { ...inGroup, lvUuid: notYet } : inGroup).map(({ argv }) => argv);
 }
 
 /** Its fields are for scripts: they are added to, and never changed. Sizes are quantities. */

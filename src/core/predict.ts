@@ -12,6 +12,7 @@ import type {
   ObservedVg,
 } from './observed.ts';
 import type { CreateLv, CreateThinPool, ExtendThinPoolMetadata, ReduceVg, Step } from './step.ts';
+import { poolMadeOn } from './thin-pool/making.ts';
 
 /**
  * What the next look will show after a step, as far as later decisions need it: names, sizes and
@@ -306,6 +307,9 @@ function deviceBytes(path: string, host: ObservedHost): Bytes {
 function newPool(step: CreateThinPool): ObservedLv {
   return {
     ...blank(step.pool, 'thin-pool', step.sizeBytes, step.tags),
+    // Whoever is made under a name of its own sleeps at first: see createThinPool in src/lvm.
+    isActive: step.hostName === undefined,
+    madeFor: poolMadeOn(step.hostName ?? ''),
     dataPercent: 0,
     metadataPercent: 1,
     metadataSizeBytes: step.metadataBytes,

@@ -5,7 +5,8 @@ import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import type { ActivateLv, OnLv, Step } from '../core/step.ts';
 import type { Command } from '../lvm/command.ts';
 import { lookThinPoolHealth, parseThinPoolHealth } from '../lvm/dm-status.ts';
-import { dropDevice, reloadVolume } from '../lvm/looks.ts';
+import { parseReadOnly } from '../lvm/dmsetup.ts';
+import { dropDevice, lookAccess, reloadVolume } from '../lvm/looks.ts';
 import {
   isThatSnapshot,
   lookMetadataText,
@@ -71,9 +72,13 @@ async function dropStrayParts(doors: Doors, step: Step): Promise<void> {
   const names = (await mappedDevices(host, vgUuid)).map(({ name }) => name);
   const pools = parseThinPoolHealth((await read(host, lookThinPoolHealth)).stdout);
   const live = pools.map(({ name }) => name);
+  const readOnly = parseReadOnly((await read(host, lookAccess)).stdout);
   for (const lv of new Set(['lvUuid' in step ? step.lv : undefined, pool])) {
     if (lv === undefined) continue;
-    for (const name of strayParts(dmName(vg, lv), names, live)) {
+    const parts = strayParts(dmName(vg, lv), names, live);
+    // A part that can be read only was activated by hand, and somebody works on it.
+    if (parts.some((name) => readOnly.has(name))) continue;
+    for (const name of parts) {
       // If somebody has it open, whoever needs the volume is told so by his own step.
       const drop = runCommand(host, dropDevice(name), step, { noun: 'rescue', volume: lv }, trace);
       await drop.catch(asOperationError);

@@ -195,17 +195,60 @@ test('lvm alone is run by the words of an administrator, everything else by the 
 });
 
 const seesItsHost = 'cat /proc/sys/kernel/hostname; uname -n';
+
+/** A place with an lvm that has these tags of its host, and otherwise tells where it runs. */
+function lvmWithTags(t: Parameters<typeof scratch>[0], tags = ''): string {
+  const directory = dirname(scratch(t));
+  const script = `#!/bin/sh\nif [ "$1" = tags ]; then printf '${tags}'; else ${seesItsHost}; fi\n`;
+  writeFileSync(join(directory, 'lvm'), script, { mode: 0o755 });
+  return directory;
+}
+
 /** Only root may give a command a host name of its own. */
 const mayName = spawnSync('unshare', ['--uts', 'true']).status === 0;
 
-test('a command has the host name that it asks for, or runs without it', async () => {
-  const host = realHost(options);
+test('a command has the host name that it asks for, or runs without it', async (t) => {
+  const host = realHost({ ...options, path: `${lvmWithTags(t)}:${path}` });
   const before = hostname();
   const command = { ...changes(seesItsHost), hostName: "quarry.pool.o'k" };
   const { exitCode, stdout } = await host.start(command).result;
   const name = mayName ? "quarry.pool.o'k" : before;
   assert.deepEqual([exitCode, stdout], [0, `${name}\n${name}\n`]);
   assert.equal(hostname(), before);
+});
+
+test('an administrator’s own way to run lvm comes first, and the name after it', async (t) => {
+  const place = lvmWithTags(t);
+  // As nsenter: what is behind it runs elsewhere, and programs are found there.
+  const enter = ['env', '-i', `PATH=${path}`, 'unshare', '--uts'];
+  const host = realHost({ prefix: ['false'], lvm: [...enter, join(place, 'lvm')], path });
+  const command: Command = {
+    ...{ argv: ['lvm', 'lvcreate'], effect: 'changes', timeoutMs: 10_000 },
+    hostName: 'quarry.pool.a',
+  };
+  const { exitCode, stdout } = await host.start(command).result;
+  if (mayName) assert.deepEqual([exitCode, stdout], [0, 'quarry.pool.a\nquarry.pool.a\n']);
+  else t.diagnostic('only root may enter a namespace: nothing was asked');
+});
+
+test('an administrator’s way that cannot give a name is gone without one', async (t) => {
+  const lvm = [join(lvmWithTags(t), 'lvm')];
+  const bare = dirname(scratch(t));
+  for (const name of ['sh', 'cat', 'uname']) symlinkSync(`/bin/${name}`, join(bare, name));
+  const host = realHost({ prefix: ['false'], lvm, path: bare });
+  const command: Command = {
+    ...{ argv: ['lvm', 'lvcreate'], effect: 'changes', timeoutMs: 10_000 },
+    hostName: 'quarry.pool.a',
+  };
+  const { exitCode, stdout } = await host.start(command).result;
+  assert.deepEqual([exitCode, stdout], [0, `${hostname()}\n${hostname()}\n`]);
+});
+
+test('where lvm decides by the name of its host a command keeps it', async (t) => {
+  const host = realHost({ ...options, path: `${lvmWithTags(t, 'n1\\n')}:${path}` });
+  const command = { ...changes(seesItsHost), hostName: 'quarry.pool.a' };
+  const { stdout } = await host.start(command).result;
+  assert.equal(stdout, `${hostname()}\n${hostname()}\n`);
 });
 
 test('where a node has no way to give a host name the command is run all the same', async (t) => {
@@ -220,7 +263,7 @@ test('where a node has no way to give a host name the command is run all the sam
 
 test('a command with a host name of its own is a stray like any other', async (t) => {
   const file = scratch(t);
-  const host = realHost(options);
+  const host = realHost({ ...options, path: `${lvmWithTags(t)}:${path}` });
   const script = `tr '\\0' '\\n' < /proc/$$/environ > ${file}`;
   await host.start({ ...changes(script), hostName: 'quarry.pool.a' }).result;
   assert.match(readFileSync(file, 'utf8'), /^QUARRY_LIFE=/m);

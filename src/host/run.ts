@@ -72,8 +72,8 @@ function handleOf(child: ChildProcess): Required<Pick<Running, 'ready' | 'releas
 }
 
 /**
- * The same, under a host name of its own where the node lets it have one: a mark on what a command
- * leaves when it is cut off, and not worth to do without the command.
+ * The same, under a host name of its own where the node lets it have one and lvm decides nothing by
+ * it: a mark on what a command leaves when it is cut off, and not worth to do without the command.
  */
 export function startNamed(command: Command, options: RunOptions, signal?: Signal): Running {
   const running = canBeNamed(command, options).then((can) =>
@@ -85,11 +85,21 @@ export function startNamed(command: Command, options: RunOptions, signal?: Signa
 
 async function canBeNamed(command: Command, options: RunOptions): Promise<boolean> {
   const { hostName = '' } = command;
-  const asked = { argv: ['cat', '/proc/sys/kernel/hostname'], effect: 'reads' } as const;
-  const look = { ...asked, timeoutMs: limits.fileTimeoutMs, hostName };
-  const { prefix, path } = options;
-  const answer = await startCommand(look, { prefix, path }).result.catch(() => undefined);
-  return answer?.exitCode === 0 && answer.stdout.trim() === hostName;
+  const { lvm = [], prefix, path } = options;
+  const asked = async (look: Pick<Command, 'argv' | 'hostName'>, where: RunOptions) => {
+    const { fileTimeoutMs: timeoutMs } = limits;
+    const { result } = startCommand({ ...look, effect: 'reads', timeoutMs }, where);
+    const { exitCode, stdout } = await result;
+    return exitCode === 0 ? stdout.trim() : undefined;
+  };
+  const place = lvm.length > 0 ? lvm.slice(0, -1) : prefix;
+  const name = { argv: ['cat', '/proc/sys/kernel/hostname'], hostName } as const;
+  try {
+    const isGiven = (await asked(name, { prefix: place, path })) === hostName;
+    return isGiven && (await asked({ argv: ['lvm', 'tags'] }, options)) === '';
+  } catch {
+    return false;
+  }
 }
 
 function withoutName({ argv, effect, timeoutMs }: Command): Command {
@@ -98,7 +108,9 @@ function withoutName({ argv, effect, timeoutMs }: Command): Command {
 
 function wordsOf(command: Command, { prefix, lvm = [] }: RunOptions): readonly string[] {
   const [program, ...args] = command.argv;
-  if (program === 'lvm' && lvm.length > 0) return [...nameOf(command), ...lvm, ...args];
+  if (program === 'lvm' && lvm.length > 0) {
+    return [...lvm.slice(0, -1), ...nameOf(command), ...lvm.slice(-1), ...args];
+  }
   return [...prefix, ...nameOf(command), ...command.argv];
 }
 

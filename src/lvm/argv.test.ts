@@ -347,6 +347,8 @@ test('a pool is made under the host name of its step, if it has one', () => {
   // Its devices stay as they are listed, though this looks like another host.
   const [command] = commandsOf({ ...step, hostName: 'quarry.pool.pool' });
   assert.ok(command?.argv.includes('config { checks=0 } devices { device_ids_refresh=0 }'));
+  const at = command?.argv.indexOf('--activate') ?? -1;
+  assert.equal(command?.argv[at + 1], 'n', 'the daemon that watches it is born elsewhere');
 });
 
 test('a snapshot that another system left writable is made read-only by its identity', () => {

@@ -142,7 +142,8 @@ function createThinPool(step: CreateThinPool): Command['argv'] {
     ...['--chunksize', b(step.chunkSizeBytes), '--poolmetadatasize', b(step.metadataBytes)],
     ...['--poolmetadataspare', 'y', '--name', step.pool],
     ...tagged(step.tags),
-    ...(step.hostName === undefined ? [] : ['--config', keepDevicesFile]),
+    // Whoever activates it starts the daemon that watches it, which would keep the host name.
+    ...(step.hostName === undefined ? [] : ['--activate', 'n', '--config', keepDevicesFile]),
     step.vg,
   ];
 }

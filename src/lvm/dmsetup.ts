@@ -37,6 +37,15 @@ function readLine(text: string): { name: string; uuid: string; state: string } {
   return { name, uuid, state };
 }
 
+/** Names of devices that nobody may write to. */
+export function parseReadOnly(output: string): ReadonlySet<string> {
+  const lines = output.split('\n').map((text) => text.trim());
+  const mark = ':Read-only';
+  return new Set(
+    lines.filter((text) => text.endsWith(mark)).map((text) => text.slice(0, -mark.length)),
+  );
+}
+
 function unreadable(text: string): OperationError {
   return new OperationError('UnreadableReport', `dmsetup printed ${show(text.slice(-200))}`);
 }

@@ -82,6 +82,12 @@ export const lookMapped: Command = read([
   ...['--options', 'name,uuid,suspended'],
 ]);
 
+/** Parts that an administrator activated on their own, to look at them, can be read only. */
+export const lookAccess: Command = read([
+  ...(['dmsetup', 'info', '--columns', '--noheadings', '--separator', ':'] as const),
+  ...['--options', 'name,read_only'],
+]);
+
 /** Two probes of what is on a device; a fault in either means "unknown", never "nothing". */
 export function probeWipefs(device: string): Command {
   return read(['wipefs', '--json', '--no-act', device]);

@@ -57,7 +57,7 @@ test('a part that somebody has open stays, and whoever needs the volume is told'
   assert.match(outcome.message, /data\/db_rmeta_0 is active/);
 });
 
-test('parts of a thin pool that are active without it are dropped, for any of its volumes', async () => {
+async function withStrayMetadata() {
   const stage = new Stage();
   await stage.setUp();
   const task = volumeTask(stage.volume('db', 'thin', 100));
@@ -69,6 +69,22 @@ test('parts of a thin pool that are active without it are dropped, for any of it
   stage.world.machine.strayParts.set(pool, new Set(['_tmeta']));
   stage.restart();
   stage.ran.length = 0;
+  return { stage, task, lv, pool };
+}
+
+test('metadata that an administrator activated to look at it stays as it is', async () => {
+  const { stage, task, lv, pool } = await withStrayMetadata();
+  stage.world.machine.openedByHand.add(pool);
+  const outcome = await stage.run(stage.engine.submit(task));
+  assert.ok(outcome.kind === 'blocked');
+  assert.equal(outcome.code, 'VolumePartsActive');
+  assert.match(outcome.message, /data\/pool_tmeta is active/);
+  assert.deepEqual([...(stage.world.machine.strayParts.get(pool) ?? [])], ['_tmeta']);
+  assert.deepEqual([lv.isActive, pool.isActive], [false, false]);
+});
+
+test('parts of a thin pool that are active without it are dropped, for any of its volumes', async () => {
+  const { stage, task, lv } = await withStrayMetadata();
   const outcome = await stage.run(stage.engine.submit(task));
   assert.equal(outcome.kind, 'settled');
   assert.deepEqual(

@@ -27,6 +27,8 @@ export class Machine {
   readonly leaking = new Set<Lv>();
   /** Parts of RAIDs, by their suffix, that a killed lvm left active without the whole. */
   readonly strayParts = new Map<Lv, Set<string>>();
+  /** Of these volumes the parts were activated by hand: they can be read only. */
+  readonly openedByHand = new Set<Lv>();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** Who hears udev. */

@@ -93,7 +93,7 @@ export function execute(
     case fileProgram:
       return changeFile(machine, argv);
     case 'dmsetup':
-      if (first === 'info') return dmsetupInfo(machine);
+      if (first === 'info') return dmsetupInfo(machine, argv);
       if (first === 'status') return dmsetupStatus(machine, argv);
       if (first === 'remove') return dmsetupRemove(machine, argv);
       return first === 'resume' ? dmsetupResume(machine, argv) : undefined;

@@ -151,8 +151,7 @@ function someVolume(pool: string): ObservedLv {
 
 function lastingLv(lv: ObservedLv): ObservedLv {
   if (lv.kind === 'thin-pool') {
-    const { madeFor } = blankLv;
-    return { ...lv, madeFor, dataPercent: undefined, metadataPercent: undefined, isOpen: false };
+    return { ...lv, dataPercent: undefined, metadataPercent: undefined, isOpen: false };
   }
   const { name, uuid, kind, pool, tags, madeFor } = lv;
   return { ...blankLv, name, uuid, kind, pool, tags, madeFor };

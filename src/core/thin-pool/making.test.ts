@@ -44,7 +44,7 @@ for (const [what, given, isTaken] of volumes) {
         steps.map((step) => step.kind),
         [
           ...(isTaken ? ['remove-lv'] : []),
-          ...(presence === 'present' ? ['create-thin-pool'] : []),
+          ...(presence === 'present' ? ['create-thin-pool', 'activate-lv'] : []),
         ],
       );
       assertRest(end);
@@ -58,7 +58,7 @@ test('beside a pool that is half made it is removed first', () => {
   const { steps } = follow(host, (view) => planThinPool(wanted, view));
   assert.deepEqual(
     steps.map((step) => ('lv' in step ? step.lv : step.kind)),
-    ['lvol0', 'pool0', 'create-thin-pool'],
+    ['lvol0', 'pool0', 'create-thin-pool', 'pool0'],
   );
 });
 
@@ -66,6 +66,23 @@ test('what an administrator took out of a whole pool is left alone', () => {
   const host = hostOf(vgWithFree([99], { lvs: [samplePool(), sampleLv(part)] }));
   assert.deepEqual(follow(host, (view) => planThinPool(wanted, view)).steps, []);
   assertBlocked(planThinPool(gone, host), 'NotOurs', /vg1\/lvol0 .* lvrename$/);
+});
+
+test('what was taken out of a pool that has another name since is left alone', () => {
+  const renamed = samplePool({ name: 'broken', madeFor: 'pool0' });
+  const host = hostOf(vgWithFree([990], { lvs: [renamed, sampleLv(part)] }));
+  for (const desired of [wanted, gone]) {
+    const { steps } = follow(host, (view) => planThinPool(desired, view));
+    assert.ok(!steps.some((step) => step.kind === 'remove-lv'));
+  }
+});
+
+test('a pool that was made asleep is woken, and by then its parts are parts', () => {
+  const { steps } = follow(hostOf(vgWithFree([999])), (view) => planThinPool(wanted, view));
+  assert.deepEqual(
+    steps.map((step) => step.kind),
+    ['create-thin-pool', 'activate-lv'],
+  );
 });
 
 test('a pool is made on a host of its own name, by which its parts are known', () => {

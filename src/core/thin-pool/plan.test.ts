@@ -285,7 +285,7 @@ test('what lvcreate leaves of a pool when it is cut off is removed, and the pool
   const { steps, end } = follow(host, (view) => planThinPool(wanted(), view));
   assert.deepEqual(
     steps.map((step) => step.kind),
-    ['remove-lv', 'create-thin-pool'],
+    ['remove-lv', 'create-thin-pool', 'activate-lv'],
   );
   assertRest(end);
 });

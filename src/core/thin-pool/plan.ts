@@ -22,7 +22,7 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
     return blocked('VolumeGroupForeign', message);
   }
   const pool = findLv(vg, desired.name);
-  const left = vg.lvs.find((lv) => isLeftOf(desired.name, lv));
+  const left = leftOf(desired.name, vg);
   if (left !== undefined && (pool === undefined || isHalfMade(pool))) {
     return planRemovalOf(vg, left, { recorded: left.uuid });
   }
@@ -34,6 +34,13 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
   }
   if (desired.presence === 'present') return planExisting(desired, vg, pool);
   return left === undefined ? planRemoval(desired, vg, pool) : refuseRemoval(vg, pool, left);
+}
+
+/** A pool that was renamed keeps its host name, and so does what was taken out of it. */
+function leftOf(pool: string, vg: ObservedVg): ObservedLv | undefined {
+  const isRenamed = ({ kind, name, madeFor }: ObservedLv) =>
+    kind === 'thin-pool' && madeFor === pool && name !== pool;
+  return vg.lvs.some(isRenamed) ? undefined : vg.lvs.find((lv) => isLeftOf(pool, lv));
 }
 
 function planCreation(desired: DesiredThinPool, vg: ObservedVg): Decision {

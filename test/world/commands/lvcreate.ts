@@ -35,6 +35,7 @@ import { sortedTags } from './volume-groups.ts';
 export const lvcreateOptions = {
   yes: 'flag',
   type: 'value',
+  activate: 'value',
   stripes: 'value',
   mirrors: 'value',
   stripesize: 'value',
@@ -205,7 +206,7 @@ export function leavePlain(creation: Creation, extents: number): Outcome {
 
 /** Writes the metadata, wakes the volume and says so; or leaves what a mishap leaves. */
 export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
-  const { machine, vg, voice, mishap } = creation;
+  const { machine, parsed, vg, voice, mishap } = creation;
   vg.lvs.push(lv);
   const refusal = machine.metadataRefusal(vg, voice);
   if (refusal !== undefined) {
@@ -216,7 +217,8 @@ export function settle(creation: Creation, lv: Lv, commits: number): Outcome {
   const isThick = lv.body.kind === 'plain' || lv.body.kind === 'raid';
   if (isThick) lv.content = givenOut(nothing, 0, sizeBytes(lv));
   warnOfPromises(lv, voice);
-  if (mishap === 'activation-fails') {
+  if (option(parsed, 'activate') === 'n') lv.isActive = false;
+  else if (mishap === 'activation-fails') {
     lv.isActive = false;
     voice.complain(`Failed to activate new LV ${vg.name}/${lv.name}.`);
     return voice.end(5);

@@ -117,8 +117,9 @@ export function losetup(machine: Machine): Outcome {
   return new Voice().out(JSON.stringify({ loopdevices: loops }, null, 3)).end();
 }
 
-export function dmsetupInfo(machine: Machine): Outcome {
+export function dmsetupInfo(machine: Machine, argv: readonly string[]): Outcome {
   const voice = new Voice();
+  if (argv.at(-1) === 'name,read_only') return accessOf(machine, voice);
   const active = [...machine.minors().keys()];
   const lines = active.flatMap((lv) => {
     const state = lv.isSuspended ? 'Suspended' : 'Active';
@@ -141,6 +142,18 @@ export function dmsetupInfo(machine: Machine): Outcome {
   lines.push(...strays);
   if (lines.length === 0) return voice.out('No devices found').end();
   for (const line of lines.toSorted()) voice.out(line);
+  return voice.end();
+}
+
+function accessOf(machine: Machine, voice: Voice): Outcome {
+  const whole = [...machine.minors().keys()].map((lv) => `${dmNameOf(lv)}:Writeable`);
+  const strays = [...machine.strayParts].flatMap(([lv, suffixes]) => {
+    const access = machine.openedByHand.has(lv) ? 'Read-only' : 'Writeable';
+    return [...suffixes].map((suffix) => `${dmNameOf(lv, suffix)}:${access}`);
+  });
+  const lines = [...whole, ...strays].toSorted();
+  if (lines.length === 0) return voice.out('No devices found').end();
+  for (const line of lines) voice.out(line);
   return voice.end();
 }
 
