@@ -5,6 +5,7 @@ import { GiB } from '../../lab/index.ts';
 import type { LvmCluster } from '../../src/api/objects/lvm-cluster.ts';
 import { defaultLvmd } from '../../src/core/edge/desired.ts';
 import { checksumAnnotation, socketAnnotation } from '../../src/core/edge/plan.ts';
+import { auditedBy } from './audited.ts';
 import { EdgeHost, lvmdPath, namespace } from './edge-host.ts';
 import type { Place } from './layout.ts';
 import { send } from './send.ts';
@@ -66,6 +67,7 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
   let stage: E2eStage;
   /** What must be the same in the end. */
   let born = '';
+  const story = auditedBy(() => stage);
 
   before(async () => {
     host = await EdgeHost.open(disks);
@@ -93,26 +95,30 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     born = await identityOf(stage);
   });
 
-  test('no file, and the group is there: the default, and who waited is bound untouched', async () => {
-    const path = await host.node.devicePath('a');
-    await host.node.sh(`vgcreate --yes rhel ${path} && lvcreate --yes --size 1g --name root rhel`);
-    stage.layout = { '': rhel };
-    const before = await host.edge('health --timeout 3');
-    assert.equal(before.code, 1, before.text);
-    assert.match(before.text, /there is no ConfigMap .*quarry edge apply/);
-    assert.equal((await host.restart()).code, 0);
-    await isInForce(host, defaultLvmd('rhel'));
-    const { code, text } = await host.greenboot();
-    assert.equal(code, 0, text);
-    await stage.ready('my-pod');
-    assert.equal(await identityOf(stage), born);
-    await stage.exec('my-pod', 'echo first > /mnt/word && sync');
-    assert.equal((await stage.lvOf('my-lv-pvc')).group, 'rhel');
-    assert.equal(await stateOf(stage), 'Ready');
-    await stage.audit();
-  });
+  story(
+    'no file, and the group is there: the default, and who waited is bound untouched',
+    async () => {
+      const path = await host.node.devicePath('a');
+      await host.node.sh(
+        `vgcreate --yes rhel ${path} && lvcreate --yes --size 1g --name root rhel`,
+      );
+      stage.layout = { '': rhel };
+      const before = await host.edge('health --timeout 3');
+      assert.equal(before.code, 1, before.text);
+      assert.match(before.text, /there is no ConfigMap .*quarry edge apply/);
+      assert.equal((await host.restart()).code, 0);
+      await isInForce(host, defaultLvmd('rhel'));
+      const { code, text } = await host.greenboot();
+      assert.equal(code, 0, text);
+      await stage.ready('my-pod');
+      assert.equal(await identityOf(stage), born);
+      await stage.exec('my-pod', 'echo first > /mnt/word && sync');
+      assert.equal((await stage.lvOf('my-lv-pvc')).group, 'rhel');
+      assert.equal(await stateOf(stage), 'Ready');
+    },
+  );
 
-  test('the same again changes nothing', async () => {
+  story('the same again changes nothing', async () => {
     const life = await host.life();
     const version = (await host.daemonSet())?.metadata.resourceVersion;
     const { code, text } = await host.restart();
@@ -122,7 +128,7 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     assert.equal(await host.life(), life);
   });
 
-  test('a file of the owner: its class is served by another pod, and volumes stay', async () => {
+  story('a file of the owner: its class is served by another pod, and volumes stay', async () => {
     const life = await host.life();
     await host.write(lvmdPath, custom);
     const early = await host.edge('health --timeout 3');
@@ -137,10 +143,9 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await anotherLife(host, life);
     await serves(stage, 'custom', 'user');
     assert.equal(await stage.exec('my-pod', 'cat /mnt/word'), 'first\n');
-    await stage.audit();
   });
 
-  test('a file with a fault: nothing changes, and who runs goes on', async () => {
+  story('a file with a fault: nothing changes, and who runs goes on', async () => {
     const life = await host.life();
     await host.write(lvmdPath, malformed);
     const { code, text } = await host.restart();
@@ -155,10 +160,9 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await serves(stage, 'meanwhile', 'user');
     assert.equal(await stage.exec('my-pod', 'cat /mnt/word'), 'first\n');
     assert.equal(await host.life(), life);
-    await stage.audit();
   });
 
-  test('corrected it is rolled out', async () => {
+  story('corrected it is rolled out', async () => {
     const life = await host.life();
     const corrected = custom.replace('spare-gb: 10', 'spare-gb: 9');
     await host.write(lvmdPath, corrected);
@@ -169,10 +173,9 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     assert.equal((await host.greenboot()).code, 0);
     await anotherLife(host, life);
     await serves(stage, 'corrected', 'user');
-    await stage.audit();
   });
 
-  test('a text that is edited under an agent is read again in place', async () => {
+  story('a text that is edited under an agent is read again in place', async () => {
     const path = await host.node.devicePath('b');
     await host.node.sh(`vgcreate --yes extra ${path}`);
     const life = await host.life();
@@ -202,10 +205,9 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await isInForce(host, edited);
     assert.equal((await host.greenboot()).code, 0);
     await anotherLife(host, life);
-    await stage.audit();
   });
 
-  test('a host that loses its power comes back with all of it', async () => {
+  story('a host that loses its power comes back with all of it', async () => {
     await stage.cutPower('n1');
     await host.lay();
     assert.equal((await host.restart()).code, 0);
@@ -214,17 +216,16 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await stage.ready('my-pod');
     assert.equal(await identityOf(stage), born);
     assert.equal(await stage.exec('my-pod', 'cat /mnt/word'), 'first\n');
-    await stage.audit();
   });
 
-  test('what the guide says to look at can be looked at', async () => {
+  story('what the guide says to look at can be looked at', async () => {
     const told = await host.runGuide('## When something is wrong');
     const text = told.map((one) => one.text).join('');
     assert.match(text, /Storage is well\./);
     assert.match(text, /VGsUnmanaged/);
   });
 
-  test('an agent that is started with a fault and serves nothing yet ends with 2', async () => {
+  story('an agent that is started with a fault and serves nothing yet ends with 2', async () => {
     await stage.remove('pod', 'my-pod');
     await stage.remove('pvc', 'my-lv-pvc');
     await stage.until('no volume is left', async () => (await stage.lvs()).length === 1);
@@ -258,10 +259,9 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     await stage.remove('storageclass', 'extra');
     await serves(stage, 'last', 'user');
     await stage.until('no volume is left', async () => (await stage.lvs()).length === 1);
-    await stage.audit();
   });
 
-  test('an LVMCluster with classes and a file: refused; without the file it works', async () => {
+  story('an LVMCluster with classes and a file: refused; without the file it works', async () => {
     const life = await host.life();
     const cluster = ['lvmcluster', 'lvms', `--namespace=${namespace}`];
     await stage.cluster.kubectl(['delete', ...cluster, '--timeout=300s']);
@@ -284,7 +284,6 @@ describe('a device whose owner has a file', { timeout: 1_800_000 }, () => {
     assert.match(await host.node.sh('cat /etc/topolvm/lvmd.yaml'), /vg1/);
     await anotherLife(host, life);
     await stage.until('no volume is left', async () => (await stage.lvs()).length === 1);
-    await stage.audit();
   });
 });
 

@@ -5,6 +5,7 @@ import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { registrationName } from '../../src/core/cluster/installed.ts';
 import { lookAtNode } from './audit/look.ts';
 import type { Layout } from './layout.ts';
+import { holdAfter, isHeld } from './lvm-cluster-killers.ts';
 import { changeRules, creationRules, nodesWith } from './lvm-cluster-rules.ts';
 import {
   areBare,
@@ -225,6 +226,27 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     await stage.audit();
   });
 
+  test('a machine that joins gets its groups', async () => {
+    await stage.cluster.node('n2').cutPower({ loseUnflushed: false });
+    await stage.cluster.kubectl(['delete', 'node', 'n2', '--wait=false']);
+    await stage.until('there is one node', async () => {
+      return (await stage.cluster.api.get<object>('/api/v1/nodes/n2')) === undefined;
+    });
+    await made(pool, plain);
+    assert.equal(await groupOn(stage, 'vg1', 'n2'), undefined);
+    await stage.cluster.startNode('n2');
+    assert.deepEqual(await groupsOf(stage, 'n2'), []);
+    for (const group of ['vg1', 'vg2']) {
+      await tells(stage, group, 'n2', ({ status }) => status === 'Ready');
+    }
+    await isReady(stage);
+    await stage.hasDriver();
+    await stage.claim('new', { className: 'lvms-vg2' });
+    await stage.pod('new', ['new'], 'n2');
+    await stage.exec('new', 'echo new > /data/new/file && sync');
+    await stage.audit();
+  });
+
   test('a node that is meant later gets its group then', async () => {
     const label = (node: string, value: string) =>
       stage.cluster.kubectl(['label', 'node', node, '--overwrite', `example.com/disks${value}`]);
@@ -305,12 +327,17 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
 
   test('both nodes lose their power while groups are made', async () => {
     const wide = { ...pool, deviceSelector: await disksOf(stage, 'a', 'c') };
-    await taken(stage, clusterOf([wide, plain]));
     const { nodes } = stage.cluster;
-    const seen = () => Promise.all(nodes.map(lookAtNode));
-    await stage.until('a group is begun', async () => {
-      return (await seen()).some(({ pvs }) => pvs.length > 0);
+    for (const node of nodes) {
+      await holdAfter(node, node.name === 'n1' ? 'vgcreate' : 'lvcreate');
+    }
+    await taken(stage, clusterOf([wide, plain]));
+    await stage.until('both are in the middle of it', async () => {
+      return (await Promise.all(nodes.map(isHeld))).every((one) => one);
     });
+    for (const { pvs, lvs } of await Promise.all(nodes.map(lookAtNode))) {
+      assert.ok(pvs.length < 3 || !lvs.some(({ attributes }) => attributes.startsWith('t')));
+    }
     await Promise.all(nodes.map((node) => node.cutPower({ loseUnflushed: true })));
     await Promise.all(nodes.map(({ name }) => stage.cluster.startNode(name)));
     await hasDevices(stage, 'vg1', 2);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GiB } from '../../lab/index.ts';
+import { auditedBy } from './audited.ts';
 import { completeIt, gatherIt, getIt, getOneFile, useIt } from './command-line-guide.ts';
 import { byNameAlone, Guide } from './guide.ts';
 import type { Layout } from './layout.ts';
@@ -28,6 +29,7 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
   let guide: Guide;
   let commands: Guide;
   let scene: GuideScene;
+  const story = auditedBy(() => stage);
 
   before(async () => {
     const disks = Object.entries(sizes).map(([name, sizeBytes]) => ({ name, sizeBytes }));
@@ -46,7 +48,7 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await stage?.close();
   });
 
-  test('make groups of the disks that it names, and a class that binds claims', async () => {
+  story('make groups of the disks that it names, and a class that binds claims', async () => {
     await scene.paste('The first one', 1);
     assert.equal(await stateOf(stage), 'Ready');
     await scene.hasDisks('vg1', ['b', 'c']);
@@ -58,10 +60,9 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     const said = await scene.paste('The first one', 2);
     for (const { name } of stage.cluster.nodes)
       assert.match(said, new RegExp(`name: ${name}$`, 'm'));
-    await stage.audit();
   });
 
-  test('tell what would be done, and do nothing', async () => {
+  story('tell what would be done, and do nothing', async () => {
     await stage.until('both nodes have told', async () => {
       const said = await scene.paste('Before the deed', 1);
       return said.match(/Nothing to do\./g)?.length === 2;
@@ -69,14 +70,14 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await scene.hasDisks('vg1', ['b', 'c']);
   });
 
-  test('tell with the command line how all is, and pack it', async () => {
+  story('tell with the command line how all is, and pack it', async () => {
     await useIt(commands);
     await gatherIt(commands);
     await completeIt(commands);
     await getOneFile(commands);
   });
 
-  test('make another class, which may be the default, and take it away', async () => {
+  story('make another class, which may be the default, and take it away', async () => {
     await scene.paste('Classes', 1);
     await scene.hasDisks('vg2', ['d']);
     await isReady(stage);
@@ -101,7 +102,7 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await isReady(stage);
   });
 
-  test('label a class', async () => {
+  story('label a class', async () => {
     const options = `${classPath}/0/storageClassOptions`;
     const label = (team: string) => scene.change('add', options, { additionalLabels: { team } });
     const teamIs = async (team: string) => {
@@ -121,14 +122,13 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await teamIs('edge');
   });
 
-  test('let a disk come, and its thin pool grows', async () => {
+  story('let a disk come, and its thin pool grows', async () => {
     await scene.paste('Disks that come', 1);
     await scene.hasDisks('vg1', ['b', 'c', 'e']);
     for (const node of stage.cluster.nodes) await scene.poolHas(node.name, 90);
-    await stage.audit();
   });
 
-  test('keep a disk that holds more than the others have room for', async () => {
+  story('keep a disk that holds more than the others have room for', async () => {
     const leaves = `${classPath}/0/deviceSelector/paths`;
     const device = await scene.device('e');
     await scene.change('remove', `${leaves}/2`);
@@ -145,16 +145,15 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await isReady(stage);
   });
 
-  test('let a disk leave, with what is on it', async () => {
+  story('let a disk leave, with what is on it', async () => {
     await scene.paste('Disks that leave', 1);
     await scene.hasDisks('vg1', ['b', 'e']);
     await areBare(stage, ['c']);
     assert.equal(await stage.exec('user', 'cat /data/first/day'), 'monday\n');
     await isReady(stage);
-    await stage.audit();
   });
 
-  test('change a thin pool', async () => {
+  story('change a thin pool', async () => {
     await scene.paste('A thin pool', 1);
     stage.layout = { vg1: { group: 'vg1', pool: { name: 'pool', ratio: 5n } } };
     await stage.audit();
@@ -167,10 +166,9 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     }
     assert.equal(await stage.exec('user', 'cat /data/first/day'), 'monday\n');
     await isReady(stage);
-    await stage.audit();
   });
 
-  test('take all of it away, and make it again', async () => {
+  story('take all of it away, and make it again', async () => {
     await assert.rejects(scene.paste('Taking it away', 1), /claim default\/first/);
     await stage.remove('pod', 'user');
     await stage.remove('pvc', 'first');
@@ -186,7 +184,7 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await areBare(stage, ['b', 'c', 'd', 'e']);
   });
 
-  test('take disks that come later, until it is told not to, and name them then', async () => {
+  story('take disks that come later, until it is told not to, and name them then', async () => {
     await scene.pull('a', 'd', 'e', 'f');
     stage.layout = { vg1: { group: 'vg1' } };
     await taken(stage, clusterOf([{ name: 'vg1', default: true, fstype: 'ext4' }]));
@@ -210,10 +208,9 @@ describe('the commands of the guide to an LVMCluster', { timeout: 2_400_000 }, (
     await scene.policyIs('vg1', 'Preconfigured');
     await scene.hasDisks('vg1', ['b', 'c', 'd', 'f']);
     await isReady(stage);
-    await stage.audit();
   });
 
-  test('give a group up, and take another disk in its place', async () => {
+  story('give a group up, and take another disk in its place', async () => {
     await stage.claim('lost', { className: 'lvms-vg1' });
     await stage.pod('loser', ['lost'], 'n1');
     await stage.remove('pod', 'loser');

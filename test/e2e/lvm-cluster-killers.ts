@@ -15,21 +15,24 @@ export type Steps = (typeof lvmSteps)[number];
 
 const marks = '/run/kills';
 
-/**
- * LVM's place on the node is taken by a script. The agent dies once before each command, which then
- * never runs, once while it runs, and once after it, before anybody hears how it ended.
- */
-const lvmScript = `#!/bin/sh
+const beginning = `#!/bin/sh
 real=/opt/real-lvm/lvm
 name=\${0##*/}
-[ "$name" = lvm ] || set -- "$name" "$@"
+[ "$name" = lvm ] || set -- "$name" "$@"`;
+
+/**
+ * LVM's place on the node is taken by a script. The agent dies once before each command, which then
+ * never runs, once while it runs, and once after it, before anybody hears how it ended. A command
+ * that was too fast to die in leaves that to the next of its kind.
+ */
+const killingScript = `${beginning}
 case $1 in ${lvmSteps.join('|')}) ;; *) exec $real "$@" ;; esac
 step=$1
 first() { mkdir "${marks}/$step-$1" 2> /dev/null; }
 die() { pkill -KILL -f '${processOf('agent')}'; }
 if first before; then die; exit 5; fi
 if first amid; then
-  (sleep 0.05; die) > /dev/null 2>&1 &
+  (sleep 0.02; kill -0 $$ && die || rmdir ${marks}/$step-amid) > /dev/null 2>&1 &
   exec $real "$@"
 fi
 $real "$@"
@@ -38,15 +41,35 @@ if first after; then die; fi
 exit $code
 `;
 
-export async function armKills(node: Guest): Promise<void> {
+export function armKills(node: Guest): Promise<void> {
+  return takePlaceOfLvm(node, killingScript);
+}
+
+/** The first command of a kind that comes does its work, and whoever ran it never hears of it. */
+export function holdAfter(node: Guest, step: Steps): Promise<void> {
+  const script = `${beginning}
+[ "$1" = ${step} ] || exec $real "$@"
+$real "$@"
+touch ${marks}/held
+sleep infinity
+`;
+  return takePlaceOfLvm(node, script);
+}
+
+export async function isHeld(node: Guest): Promise<boolean> {
+  return (await node.sh(`ls ${marks}`)).includes('held');
+}
+
+/** Until the node boots, or until it is unmounted. */
+async function takePlaceOfLvm(node: Guest, stdin: string): Promise<void> {
   const script = `set -e
     lvm=$(readlink -f "$(command -v lvm)")
     mkdir -p /opt/real-lvm ${marks}
     cp "$lvm" /opt/real-lvm/lvm
-    cat > /opt/killing-lvm
-    chmod 755 /opt/killing-lvm
-    mount --bind /opt/killing-lvm "$lvm"`;
-  await node.sh(script, { stdin: lvmScript });
+    cat > /opt/other-lvm
+    chmod 755 /opt/other-lvm
+    mount --bind /opt/other-lvm "$lvm"`;
+  await node.sh(script, { stdin });
 }
 
 /** As STEP-WAY, and from now on nobody dies any more. */
@@ -76,20 +99,20 @@ async function picture({ cluster: { api } }: E2eStage): Promise<string> {
 
 type List = { readonly items: readonly Named[] };
 
-/** Every operator dies at each picture that was not seen before. */
+/** Every operator dies once at each picture; told are those at which one was alive to die. */
 export async function killOperators(
   stage: E2eStage,
   work: () => Promise<void>,
 ): Promise<readonly string[]> {
-  const seen: string[] = [];
+  const killedAt: string[] = [];
   const end = new AbortController();
-  const kill = `pkill -KILL -f '${processOf('operator')}' || true`;
+  const kill = `pkill -KILL --count -f '${processOf('operator')}' || true`;
   const watch = async () => {
     while (!end.signal.aborted) {
       const now = await picture(stage).catch(() => undefined);
-      if (now !== undefined && !seen.includes(now)) {
-        seen.push(now);
-        await Promise.all(stage.cluster.nodes.map((node) => node.sh(kill)));
+      if (now !== undefined && !killedAt.includes(now)) {
+        const counts = await Promise.all(stage.cluster.nodes.map((node) => node.sh(kill)));
+        if (counts.some((count) => Number(count) > 0)) killedAt.push(now);
       }
       await sleep(100);
     }
@@ -101,5 +124,5 @@ export async function killOperators(
     end.abort();
     await watching;
   }
-  return seen;
+  return killedAt;
 }

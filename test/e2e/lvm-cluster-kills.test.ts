@@ -82,6 +82,13 @@ async function live(stage: E2eStage): Promise<void> {
   await hasDevices(stage, 'vg2', 1);
   await areBare(stage, ['b']);
   await isReady(stage);
+  // And once more: of each kind one command may die with its agent, and one after it.
+  await taken(stage, clusterOf([pool(ab), plain(await disksOf(stage, 'b', 'c'))]));
+  await hasDevices(stage, 'vg2', 2);
+  await taken(stage, clusterOf([pool(ab), plain(b)]));
+  await hasDevices(stage, 'vg2', 1);
+  await areBare(stage, ['c']);
+  await isReady(stage);
   assert.equal(await stage.exec('writer', 'cat /data/thin/file /data/thick/file'), 'one\ntwo\n');
   await stage.audit();
   await takeAway(stage, names);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { GiB } from '../../lab/index.ts';
 import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { lookAtNode } from './audit/look.ts';
+import { auditedBy } from './audited.ts';
 import { type Layout, raid1 } from './layout.ts';
+import { holdAfter, isHeld } from './lvm-cluster-killers.ts';
 import {
   clusterOf,
   disksOf,
@@ -34,6 +36,7 @@ const gap = 'NR != $1 { print "line " NR " is missing"; exit 1 } END { exit NR <
 describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
   let stage: E2eStage;
   let classes: readonly LvmDeviceClass[] = [];
+  const story = auditedBy(() => stage);
 
   before(async () => {
     stage = await E2eStage.openBare(disks);
@@ -45,11 +48,13 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await stage?.close();
   });
 
-  test('a node that loses its power while its groups are made comes to the same end', async () => {
-    await stage.until('the webhook answers', () => isTaken(stage, clusterOf(classes)));
+  story('a node that loses its power while its groups are made comes to the same end', async () => {
     const [node] = stage.cluster.nodes;
     assert.ok(node !== undefined);
-    await stage.until('a group is begun', async () => (await lookAtNode(node)).pvs.length > 0);
+    await holdAfter(node, 'vgcreate');
+    await stage.until('the webhook answers', () => isTaken(stage, clusterOf(classes)));
+    await stage.until('a group is begun', () => isHeld(node));
+    assert.ok((await lookAtNode(node)).pvs.length < 8, 'there is more to do');
     await stage.cutPower(node.name);
     await isReady(stage);
     for (const each of stage.cluster.nodes) {
@@ -66,10 +71,9 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
       ]);
       assert.ok(lvs.some(({ name }) => name === 'pool'));
     }
-    await stage.audit();
   });
 
-  test('a pod writes to thin, thick, mirrored and striped volumes', async () => {
+  story('a pod writes to thin, thick, mirrored and striped volumes', async () => {
     const names = { thin: 'vg1', thick: 'vg2', mirrored: 'vg3', striped: 'vg4' };
     for (const [name, of] of Object.entries(names)) {
       await stage.claim(name, { className: `lvms-${of}`, size: '1Gi' });
@@ -81,10 +85,9 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     const shape = 'lvs --noheadings --options segtype,stripes,stripe_size --units k vg4';
     assert.match(await node.sh(shape), /^\s*raid5\S* +3 +128\.00k\s*$/);
     await stage.exec('writer', 'echo four > /data/striped/file && sync');
-    await stage.audit();
   });
 
-  test('agents and operators that are killed change nothing', async () => {
+  story('agents and operators that are killed change nothing', async () => {
     await stage.killOurs();
     await stage.hasDriver();
     await isReady(stage);
@@ -92,7 +95,7 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     assert.equal(await stage.exec('writer', files), 'one\ntwo\nfour\n');
   });
 
-  test('what would harm somebody is refused, and says why', async () => {
+  story('what would harm somebody is refused, and says why', async () => {
     const other = { ...clusterOf(classes), metadata: { name: 'other', namespace } };
     await refused(stage, other, /there can be one LVMCluster only/);
     const without = classes.filter(({ name }) => name !== 'vg2');
@@ -100,7 +103,7 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await staysFor(stage, /cannot be deleted.*default\/(thick|thin)/);
   });
 
-  test('a disk comes, and one leaves, while a pod writes', async () => {
+  story('a disk comes, and one leaves, while a pod writes', async () => {
     await stage.exec('writer', writerTo('thick'));
     const [a, b] = [await linksOf(stage, 'c'), await linksOf(stage, 'f')];
     const withPaths = (optionalPaths: readonly string[]) =>
@@ -113,48 +116,51 @@ describe('an LVMCluster on bare disks', { timeout: 1_800_000 }, () => {
     await hasDevices(stage, 'vg2', 1);
     await isReady(stage);
     await stage.exec('writer', `awk '${gap}' /data/thick/log`);
-    await stage.audit();
     classes = withPaths(b);
   });
 
-  test('a thin class promises more when it is told to', async () => {
+  story('a thin class promises more when it is told to', async () => {
     classes = classes.map(({ thinPoolConfig: pool, ...one }) =>
       pool === undefined ? one : { ...one, thinPoolConfig: { ...pool, overprovisionRatio: 20 } },
     );
     await taken(stage, clusterOf(classes));
     stage.layout = { ...layout, vg1: { group: 'vg1', pool: { name: 'pool', ratio: 20n } } };
-    await stage.audit();
     await isReady(stage);
   });
 
-  test('a disk of a mirror that a pod writes to is pulled and told, and the pod writes on', async () => {
-    const name = await stage.nodeOf('writer');
-    await stage.exec('writer', writerTo('mirrored'));
-    const goesOn = async () => {
-      const before = await linesIn(stage, 'mirrored');
-      await stage.until('it writes', async () => (await linesIn(stage, 'mirrored')) > before + 10);
-    };
-    await goesOn();
-    await stage.cluster.node(name).pullDisk('e');
-    await goesOn();
-    await stage.exec('writer', 'echo three > /data/mirrored/file && sync');
-    await stage.until('it is told', async () => {
-      const { status, raidStatus } = (await groupOn(stage, 'vg3', name)) ?? {};
-      return status === 'Degraded' && raidStatus !== undefined && raidStatus.status !== 'Healthy';
-    });
-    assert.equal(await stateOf(stage), 'Degraded');
-    await stage.cluster.node(name).plugDisk('e');
-    await stage.cluster
-      .node(name)
-      .sh('vgextend --restoremissing vg3 || true; lvchange --refresh vg3');
-    await isReady(stage);
-    await goesOn();
-    assert.equal(await stage.exec('writer', 'cat /data/mirrored/file'), 'three\n');
-    await stage.exec('writer', `awk '${gap}' /data/mirrored/log`);
-    await stage.audit();
-  });
+  story(
+    'a disk of a mirror that a pod writes to is pulled and told, and the pod writes on',
+    async () => {
+      const name = await stage.nodeOf('writer');
+      await stage.exec('writer', writerTo('mirrored'));
+      const goesOn = async () => {
+        const before = await linesIn(stage, 'mirrored');
+        await stage.until(
+          'it writes',
+          async () => (await linesIn(stage, 'mirrored')) > before + 10,
+        );
+      };
+      await goesOn();
+      await stage.cluster.node(name).pullDisk('e');
+      await goesOn();
+      await stage.exec('writer', 'echo three > /data/mirrored/file && sync');
+      await stage.until('it is told', async () => {
+        const { status, raidStatus } = (await groupOn(stage, 'vg3', name)) ?? {};
+        return status === 'Degraded' && raidStatus !== undefined && raidStatus.status !== 'Healthy';
+      });
+      assert.equal(await stateOf(stage), 'Degraded');
+      await stage.cluster.node(name).plugDisk('e');
+      await stage.cluster
+        .node(name)
+        .sh('vgextend --restoremissing vg3 || true; lvchange --refresh vg3');
+      await isReady(stage);
+      await goesOn();
+      assert.equal(await stage.exec('writer', 'cat /data/mirrored/file'), 'three\n');
+      await stage.exec('writer', `awk '${gap}' /data/mirrored/log`);
+    },
+  );
 
-  test('without volumes it goes, and leaves bare disks', async () => {
+  story('without volumes it goes, and leaves bare disks', async () => {
     await stage.remove('pod', 'writer');
     await stage.remove('pvc', 'thin', 'thick', 'mirrored', 'striped');
     await stage.until('no volume is left', async () => {

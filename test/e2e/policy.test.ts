@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { type ApiClient, type ApiRequest, apiOfAccount } from '../../lab/cluster/index.ts';
 import { defaultValues, renderTemplate, type Values } from '../deploy/helm.ts';
+import { auditedBy } from './audited.ts';
 import { E2eStage } from './stage.ts';
 
 const namespace = 'quarry-system';
@@ -25,6 +26,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
   let foreign: string;
   /** With a token of the agent on n1. */
   let agent: ApiClient;
+  const story = auditedBy(() => stage);
 
   before(async () => {
     stage = await E2eStage.open();
@@ -42,7 +44,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     await stage?.close();
   });
 
-  test('its token says on which node it is', async () => {
+  story('its token says on which node it is', async () => {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
     const { text } = await send(agent, ['POST', path, review]);
@@ -51,7 +53,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     assert.deepEqual(userInfo.extra['authentication.kubernetes.io/node-name'], ['n1']);
   });
 
-  test('it changes what is of its own node', async () => {
+  story('it changes what is of its own node', async () => {
     const mine = `${capacities}/${await capacityOf(stage, 'n1')}`;
     const note = { metadata: { annotations: { story: 'own' } } };
     const attempts: readonly Attempt[] = [
@@ -71,7 +73,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     await stage.cluster.kubectl(['annotate', 'node', 'n1', 'capacity.topolvm.io/x-']);
   });
 
-  test('it changes nothing of another node, and nothing becomes its own', async () => {
+  story('it changes nothing of another node, and nothing becomes its own', async () => {
     const theirs = `${capacities}/${await capacityOf(stage, 'n2')}`;
     const note = { metadata: { annotations: { story: 'foreign' } } };
     const noVolumes = /the agent of n1 may not change LogicalVolumes of other nodes/;
@@ -99,7 +101,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     assert.deepEqual(await state(stage), before);
   });
 
-  test('it has no right to what it does not need', async () => {
+  story('it has no right to what it does not need', async () => {
     const attempts: readonly Attempt[] = [
       ['DELETE', foreign],
       ['DELETE', own],
@@ -117,21 +119,21 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     }
   });
 
-  test('a token that names no node changes nothing, and says what is needed', async () => {
+  story('a token that names no node changes nothing, and says what is needed', async () => {
     const nobody = await apiOfAccount(stage.cluster, { namespace, name: 'vg-manager' });
     const { status, text } = await send(nobody, ['PATCH', `${nodes}/n1`, { metadata: {} }]);
     assert.match(text, /the token of this agent names no node: Kubernetes 1\.30/);
     assert(status >= 400, text);
   });
 
-  test('the operator is not bound by it', async () => {
+  story('the operator is not bound by it', async () => {
     const operator = await apiOfAccount(stage.cluster, { namespace, name: 'lvms-operator' });
     const note = { metadata: { annotations: { story: 'operator' } } };
     const { status, text } = await send(operator, ['PATCH', foreign, note]);
     assert.equal(status, 200, text);
   });
 
-  test('the server takes every object of the chart, by the letter', async () => {
+  story('the server takes every object of the chart, by the letter', async () => {
     const facts = { namespace, kubernetes: await kubernetesVersion(stage) };
     const values: Values = { ...defaultValues(), snapshotController: true };
     const templates = ['crds', 'driver', 'operator', 'agent', 'policy', 'network'];
@@ -144,7 +146,7 @@ describe('what an agent may do on a real cluster', { timeout: 1_500_000 }, () =>
     await strictly(stage, renderTemplate('all.yaml', single, facts));
   });
 
-  test('kubectl explains what a LogicalVolume asks for', async () => {
+  story('kubectl explains what a LogicalVolume asks for', async () => {
     const said = await stage.cluster.kubectl(['explain', 'logicalvolumes.spec']);
     for (const field of ['nodeName', 'size', 'deviceClass', 'source', 'accessType']) {
       const [, text = ''] =

@@ -59,11 +59,15 @@ export class E2eStage {
   }
 
   /** Nodes with disks on which there is nothing. */
-  static openBare(bare: readonly DiskSpec[]): Promise<E2eStage> {
-    return E2eStage.#installed(bare, async (stage, install) => {
+  static openBare(
+    bare: readonly DiskSpec[],
+    others: readonly Installation[] = [],
+  ): Promise<E2eStage> {
+    const begin = async (stage: E2eStage, install: () => Promise<void>) => {
       await install();
       await stage.hasDriver();
-    });
+    };
+    return E2eStage.#installed(bare, begin, others);
   }
 
   /** Nodes with somebody else's programs first: they have the image, and nothing is installed. */
@@ -273,11 +277,14 @@ export class E2eStage {
     return lv;
   }
 
-  /** Nothing is leaked, nothing is lost, nothing is stuck: every object has its LV and its peers. */
-  async audit(): Promise<void> {
+  /**
+   * Nothing is leaked, nothing is lost, nothing is stuck: every object has its LV and its peers.
+   * But what a story says, because it is not ours to tell.
+   */
+  async audit(but?: RegExp): Promise<void> {
     let findings: readonly string[] = [];
     const look = async () => {
-      findings = await this.#findings();
+      findings = (await this.#findings()).filter((text) => but?.test(text) !== true);
       return findings.length === 0;
     };
     await this.until('everything at rest', look).catch(() => assert.deepEqual(findings, []));

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { GiB } from '../../lab/index.ts';
+import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import type { Release } from '../../tools/manifests-settings.ts';
 import { volumesOf } from './audit/findings.ts';
 import { lookAtNode } from './audit/look.ts';
 import { namespace, settled } from './calm.ts';
 import { buildInstallation, type OtherVersion } from './image.ts';
 import { KeptPod } from './kept-pod.ts';
+import { clusterOf, disksOf, isReady, taken } from './lvm-cluster-scene.ts';
 import { Snapshots, snapshotParts } from './snapshots.ts';
 import { E2eStage } from './stage.ts';
 import { pasteGuide } from './upgrade-guide.ts';
@@ -23,6 +26,20 @@ type RunningPod = {
 export type Halves = { readonly on: string; readonly off: string };
 
 const nodes = ['n1', 'n2'];
+const disks = ['a', 'b', 'c'].map((name) => ({ name, sizeBytes: 4n * GiB }));
+
+/** What operators of one version had made on bare disks, and one class more. */
+async function classesOf(stage: E2eStage): Promise<readonly LvmDeviceClass[]> {
+  return [
+    {
+      ...{ name: 'thin', default: true, fstype: 'ext4' },
+      deviceSelector: await disksOf(stage, 'a'),
+      thinPoolConfig: { name: 'pool', sizePercent: 90, overprovisionRatio: 5 },
+    },
+    { name: 'thick', fstype: 'ext4', deviceSelector: await disksOf(stage, 'b') },
+    { name: 'more', fstype: 'ext4', deviceSelector: await disksOf(stage, 'c') },
+  ];
+}
 
 /** Two nodes, on each a pod that never stops writing, and versions to go to and come back from. */
 export class UpgradeScene {
@@ -47,10 +64,20 @@ export class UpgradeScene {
     await snapshotParts();
     const next = await buildInstallation({}, others.next);
     const apart = await buildInstallation({}, others.apart);
-    const stage = await E2eStage.open([next, apart]);
+    const stage = await E2eStage.openBare(disks, [next, apart]);
     const versions = { first: stage.release, next: next.release, apart: apart.release };
     try {
+      stage.layout = {
+        thin: { group: 'thin', pool: { name: 'pool', ratio: 5n } },
+        thick: { group: 'thick' },
+        more: { group: 'more' },
+      };
       const scene = new UpgradeScene(stage, await Snapshots.open(stage), versions);
+      await scene.wants('thin', 'thick');
+      await isReady(stage);
+      for (const name of ['thin', 'thick']) {
+        await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
+      }
       for (const node of nodes) await scene.#begin(node);
       return scene;
     } catch (error) {
@@ -62,6 +89,12 @@ export class UpgradeScene {
   async close(): Promise<void> {
     await this.snapshots.close();
     await this.stage.close();
+  }
+
+  /** Groups of these classes on all nodes, of disks that are bare until then. */
+  async wants(...names: readonly string[]): Promise<void> {
+    const classes = await classesOf(this.stage);
+    await taken(this.stage, clusterOf(classes.filter(({ name }) => names.includes(name))));
   }
 
   async #begin(node: string): Promise<void> {
@@ -122,6 +155,10 @@ export class UpgradeScene {
       .toSorted();
   }
 
+  async groupsOn(node: string): Promise<readonly string[]> {
+    return (await lookAtNode(this.stage.cluster.node(node))).pvs.map(({ group }) => group);
+  }
+
   async grow(claim: string, storage: string): Promise<void> {
     const patch = JSON.stringify({ spec: { resources: { requests: { storage } } } });
     await this.stage.cluster.kubectl(['patch', 'pvc', claim, `--patch=${patch}`]);
@@ -143,6 +180,7 @@ export class UpgradeScene {
       return images.size === 1 && images.has(image);
     });
     await settled(this.stage);
+    await isReady(this.stage);
   }
 
   /** As the guide says, and not to the end: one agent is of the new version, the other is not. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { untilTold } from './kept-pod.ts';
+import { hasDevices, stateOf } from './lvm-cluster-scene.ts';
 import type { E2eStage } from './stage.ts';
 import { type Halves, UpgradeScene } from './upgrade-scene.ts';
 
@@ -81,6 +82,12 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
     await stage.cluster.kubectl(['delete', 'pvc', `going-${off}`, '--wait=false']);
     await untilTold(stage, 'VolumeFailedDelete', why);
     assert.deepEqual(await scene.lvsOn(off), lvs);
+    await scene.wants('thin', 'thick', 'more');
+    await stage.until('the other node has its group', async () => {
+      return (await scene.groupsOn(on)).includes('more');
+    });
+    await stage.until('what waits is told', async () => (await stateOf(stage)) === 'Degraded');
+    assert.ok(!(await scene.groupsOn(off)).includes('more'), 'no disk is taken there');
 
     await stage.pod('again', [`thin-${off}`], off);
     await stage.exec('again', `cat /data/thin-${off}/mark`);
@@ -91,6 +98,7 @@ describe('upgrades and downgrades under mounted volumes', { timeout: 2_400_000 }
   test('what waited is done when the half is undone', async () => {
     const { off } = halves;
     await scene.goTo('first', 'Downgrade');
+    await hasDevices(stage, 'more', 1);
     await stage.boundClaim('refused');
     await scene.hasGrown(`thick-${off}`, '64Mi');
     await scene.snapshots.ready('refused');

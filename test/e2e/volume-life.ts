@@ -67,7 +67,6 @@ export class VolumeLife {
         (one) => one.isMade,
         (one) => one.hasVolume,
         (one) => one.isBound,
-        (one) => one.isMounted,
       ]),
       prepare: async () => {
         for (const name of this.#claims) {
