@@ -12,13 +12,19 @@ export function capacityFindings(
   const left = capacities
     .filter(({ storageClassName }) => !names.has(storageClassName))
     .map(({ storageClassName }) => `capacity of ${storageClassName}, which is no class`);
+  const label = `topology.${driver}/node`;
+  const known = new Set(nodes.map(({ name }) => name));
+  const gone = capacities.flatMap(({ storageClassName, nodeTopology }) => {
+    const node = nodeTopology?.matchLabels?.[label] ?? '';
+    const isLeft = names.has(storageClassName) && !known.has(node);
+    return isLeft ? [`capacity of ${storageClassName} on ${node}, which is no node`] : [];
+  });
   const wrong = ours.flatMap((storageClass) =>
     nodes.flatMap((node) => {
       const name = storageClass.metadata.name;
       const objects = capacities.filter(
         ({ storageClassName, nodeTopology }) =>
-          storageClassName === name &&
-          nodeTopology?.matchLabels?.[`topology.${driver}/node`] === node.name,
+          storageClassName === name && nodeTopology?.matchLabels?.[label] === node.name,
       );
       const what = `capacity of ${name} on ${node.name}`;
       const [told] = objects;
@@ -30,7 +36,7 @@ export function capacityFindings(
       return isTrue ? [] : [`${what} is told as ${largest}, and LVM has ${real}`];
     }),
   );
-  return [...left, ...wrong];
+  return [...left, ...gone, ...wrong];
 }
 
 /** The largest volume, from LVM's own numbers. */

@@ -119,6 +119,33 @@ const rows: readonly Row[] = [
     found: [/pod is stuck in deletion/],
   },
   {
+    what: 'a report on a node that is stuck in deletion',
+    change: {
+      managed: [{ metadata: { name: 'n1', uid: 'report-1', deletionTimestamp: going } }],
+    },
+    found: [/^n1 is stuck in deletion/],
+  },
+  {
+    what: 'a thin pool that no class has',
+    change: on({
+      lvs: [lv, { ...lv, name: 'left', attributes: 'twi-a-tz--', device: '254:3' }],
+    }),
+    found: [/thin pool data\/left on n1 is of no class/],
+  },
+  {
+    what: 'capacity of a node that is gone',
+    change: {
+      capacities: [
+        ...rest.capacities,
+        ...rest.capacities.map((one) => ({
+          ...one,
+          nodeTopology: { matchLabels: { 'topology.topolvm.io/node': 'n9' } },
+        })),
+      ],
+    },
+    found: [/capacity of thick on n9, which is no node/],
+  },
+  {
     what: 'capacity that is not true',
     change: { capacities: told === undefined ? [] : [{ ...told, maximumVolumeSize: '1000Mi' }] },
     found: [/capacity of thick on n1 is told as 1048576000, and LVM has 943718400/],

@@ -17,6 +17,7 @@ export function findingsIn(
     ...claimFindings(seen, layout, waiting),
     ...snapshotFindings(seen),
     ...lvFindings(seen, layout),
+    ...poolFindings(seen, layout),
     ...mountFindings(seen),
     ...finalizerFindings(seen),
     ...capacityFindings(seen, layout),
@@ -67,12 +68,30 @@ function logicalFindings({ metadata, spec, status }: Logical): readonly string[]
   return [];
 }
 
-function lvFindings({ nodes, logical }: Seen, layout: Layout): readonly string[] {
-  const foreign = new Set(
-    Object.values(layout).flatMap(({ group, foreign: names = [] }) =>
-      names.map((name) => `${group}/${name}`),
+/** LVs in our groups that are the host's own. */
+function foreignIn(layout: Layout): ReadonlySet<string> {
+  return new Set(
+    Object.values(layout).flatMap(({ group, foreign = [] }) =>
+      foreign.map((name) => `${group}/${name}`),
     ),
   );
+}
+
+/** A thin pool is made for a class, or is somebody's who was here before. */
+function poolFindings({ nodes }: Seen, layout: Layout): readonly string[] {
+  const own = Object.values(layout).flatMap(({ group, pool }) =>
+    pool === undefined ? [] : [`${group}/${pool.name}`],
+  );
+  const known = new Set([...own, ...foreignIn(layout)]);
+  return nodes.flatMap((node) =>
+    node.lvs
+      .filter((lv) => isPool(lv) && !known.has(`${lv.group}/${lv.name}`))
+      .map(({ group, name }) => `thin pool ${group}/${name} on ${node.name} is of no class`),
+  );
+}
+
+function lvFindings({ nodes, logical }: Seen, layout: Layout): readonly string[] {
+  const foreign = foreignIn(layout);
   const byUid = new Map(logical.map((one) => [one.metadata.uid, one]));
   const places = new Map<string, string>();
   const found = nodes.flatMap((node) => [
@@ -96,9 +115,13 @@ function lvFindings({ nodes, logical }: Seen, layout: Layout): readonly string[]
   return [...found, ...lost];
 }
 
-/** Without thin pools, which are the administrator's. */
+/** Without thin pools. */
 export function volumesOf({ lvs }: Pick<NodeSeen, 'lvs'>): readonly Lv[] {
-  return lvs.filter(({ attributes }) => !attributes.startsWith('t'));
+  return lvs.filter((lv) => !isPool(lv));
+}
+
+function isPool({ attributes }: Lv): boolean {
+  return attributes.startsWith('t');
 }
 
 /** Where kubelet has a volume for a pod, as a file system and as a device. */
@@ -210,8 +233,8 @@ function finalizerFindings(seen: Seen): readonly string[] {
         .map((name) => `${kind} ${metadata.name} still has the finalizer ${name}`),
     );
   });
-  const { volumes, claims, logical, pods, snapshots, contents } = seen;
-  const stuck = [...volumes, ...claims, ...logical, ...pods, ...snapshots, ...contents]
+  const { volumes, claims, logical, pods, snapshots, contents, managed } = seen;
+  const stuck = [...volumes, ...claims, ...logical, ...pods, ...snapshots, ...contents, ...managed]
     .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     .map(({ metadata }) => `${metadata.name} is stuck in deletion`);
   return [...left, ...stuck];

@@ -85,6 +85,8 @@ export type StorageCapacity = {
   readonly maximumVolumeSize?: string;
 };
 
+export type Managed = { readonly metadata: Meta };
+
 export type Lv = {
   readonly group: string;
   readonly name: string;
@@ -119,6 +121,8 @@ export type Seen = {
   readonly contents: readonly Content[];
   readonly classes: readonly StorageClass[];
   readonly capacities: readonly StorageCapacity[];
+  /** LVMClusters, and what is made of them for groups and nodes. */
+  readonly managed: readonly Managed[];
   readonly nodes: readonly NodeSeen[];
 };
 
@@ -127,6 +131,7 @@ export async function lookAtEverything(cluster: Cluster, driver = 'topolvm.io'):
     (await cluster.api.get<{ readonly items: readonly T[] }>(path))?.items ?? [];
   const storage = '/apis/storage.k8s.io/v1';
   const snapshot = '/apis/snapshot.storage.k8s.io/v1';
+  const lvms = '/apis/lvm.topolvm.io/v1alpha1';
   const nodes = await Promise.all(cluster.nodes.map(lookAtNode));
   return {
     ...{ driver, nodes },
@@ -138,8 +143,14 @@ export async function lookAtEverything(cluster: Cluster, driver = 'topolvm.io'):
     contents: await list<Content>(`${snapshot}/volumesnapshotcontents`),
     classes: await list<StorageClass>(`${storage}/storageclasses`),
     capacities: await list<StorageCapacity>(`${storage}/csistoragecapacities`),
+    // None of them where LVMClusters were never installed.
+    managed: (
+      await Promise.all(managedKinds.map((kind) => list<Managed>(`${lvms}/${kind}`)))
+    ).flat(),
   };
 }
+
+const managedKinds = ['lvmclusters', 'lvmvolumegroups', 'lvmvolumegroupnodestatuses'] as const;
 
 const lvFields = [
   ...['vg_name', 'lv_name', 'lv_dm_path', 'lv_size', 'origin_size', 'pool_lv', 'lv_attr'],

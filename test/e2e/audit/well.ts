@@ -49,7 +49,7 @@ export const node: NodeSeen = {
 };
 export const rest: Seen = {
   ...{ volumes: [volume], claims: [claim], logical: [logical], pods: [pod], nodes: [node] },
-  ...{ driver: 'topolvm.io', snapshots: [], contents: [] },
+  ...{ driver: 'topolvm.io', snapshots: [], contents: [], managed: [] },
   classes: [{ metadata: { name: 'thick', uid: 'class-1' }, provisioner: 'topolvm.io' }],
   capacities: [
     {
