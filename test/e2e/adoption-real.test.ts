@@ -41,6 +41,7 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     assert.deepEqual(await picture(old), seen);
     await grow(old, 'theirs', '96Mi');
     assert.equal(await old.exec('theirs', 'cat /data/theirs/word'), 'theirs\n');
+    await isClean(old, layout);
   });
 
   test('stand beside one of ours', async () => {

@@ -62,12 +62,20 @@ for (const domain of ['topolvm.io', 'topolvm.cybozu.com']) {
       await isClean(old, oldLayout, [retained]);
     });
 
-    test('our agent serves what a controller of TopoLVM asks for', () =>
-      ourAgentWithAnOldController(old));
+    test('our agent serves what a controller of TopoLVM asks for', async () => {
+      await ourAgentWithAnOldController(old);
+      await isClean(old, oldLayout, [retained]);
+    });
 
-    test('every claim grows on the mounts that TopoLVM made', () => grows(old));
+    test('every claim grows on the mounts that TopoLVM made', async () => {
+      await grows(old);
+      await isClean(old, oldLayout, [retained]);
+    });
 
-    test('every volume is mounted again, and a snapshot restored', () => isMountedAgain(old));
+    test('every volume is mounted again, and a snapshot restored', async () => {
+      await isMountedAgain(old);
+      await isClean(old, oldLayout, [retained]);
+    });
 
     test('claims are deleted, and their LVs with them', async () => {
       await isDeleted(old);
