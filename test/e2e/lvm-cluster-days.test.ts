@@ -4,9 +4,9 @@ import { GiB, MiB } from '../../lab/index.ts';
 import type { LvmDeviceClass } from '../../src/api/objects/lvm-cluster.ts';
 import { registrationName } from '../../src/core/cluster/installed.ts';
 import { lookAtNode } from './audit/look.ts';
-import type { Layout } from './layout.ts';
+import { type Layout, raid1 } from './layout.ts';
 import { holdAfter, isHeld } from './lvm-cluster-killers.ts';
-import { changeRules, creationRules, nodesWith } from './lvm-cluster-rules.ts';
+import { changeRules, creationRules, mirrorOf, nodesWith, warnings } from './lvm-cluster-rules.ts';
 import {
   areBare,
   clusterOf,
@@ -23,6 +23,7 @@ import {
   staysFor,
   takeAway,
   taken,
+  warned,
 } from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
 
@@ -71,8 +72,13 @@ describe('days of an LVMCluster', { timeout: 3_000_000 }, () => {
     for (const [what, draft, why] of creationRules) {
       await refused(stage, draft, why).catch(within(what));
     }
-    await made(pool, plain);
-    for (const [what, draft, why] of changeRules(pool, plain)) {
+    for (const [what, draft, why] of warnings) {
+      await warned(stage, draft, why).catch(within(what));
+    }
+    const mirror = mirrorOf(await disksOf(stage, 'c', 'd'));
+    await made(pool, plain, mirror);
+    stage.layout = { ...layout, vg3: { group: 'vg3', raid: raid1 } };
+    for (const [what, draft, why] of changeRules(pool, plain, mirror)) {
       await refused(stage, draft, why).catch(within(what));
     }
     await isReady(stage);

@@ -116,6 +116,11 @@ export const creationRules: readonly Rule[] = [
   ),
   one('raid5 with mirrors', raid({ type: 'raid5', mirrors: 1 }, 3), /only raid1 and raid10 have/),
   one('raid1 with stripes', raid({ type: 'raid1', stripes: 2 }, 2), /raid1 has no stripes/),
+  one(
+    'a stripe size of raid1',
+    raid({ type: 'raid1', stripeSize: '64Ki' }, 2),
+    /raid1 has no stripes/,
+  ),
   one('raid10 with three copies', raid({ type: 'raid10', mirrors: 2 }, 6), /raid10 of two copies/),
   one('raid6 with two stripes', raid({ type: 'raid6', stripes: 2 }, 4), /lvm makes no smaller/),
   one('odd stripes', raid({ type: 'raid5', stripeSize: '100Ki' }, 3), /write a power of two/),
@@ -134,6 +139,11 @@ export const creationRules: readonly Rule[] = [
     options({ additionalParameters: { 'topolvm.io/device-class': 'x' } }),
     /they follow from the device class/,
   ),
+  one(
+    'the file system as a parameter',
+    options({ additionalParameters: { 'csi.storage.k8s.io/fstype': 'xfs' } }),
+    /they follow from the device class/,
+  ),
   one('no parameter', options({ additionalParameters: { '': 'x' } }), /write a name for the param/),
   one(
     'a label of ours',
@@ -144,15 +154,56 @@ export const creationRules: readonly Rule[] = [
   one('a strange value', options({ additionalLabels: { x: 'a b' } }), /write at most 63 letters/),
 ];
 
-/** Of an LVMCluster with two classes: `pool` is a thin one and the default, `plain` a thick one. */
-export function changeRules(pool: LvmDeviceClass, plain: LvmDeviceClass): readonly Rule[] {
+/** What is taken, and what is said of it: `kubectl` prints it as a warning. */
+export const warnings: readonly Rule[] = [
+  one(
+    'no default',
+    vg1({ default: false }),
+    /no device class is the default: claims that name no StorageClass/,
+  ),
+  one('a pool without room', thin({ sizePercent: 95 }), /sizePercent is 95: above 90 little is/),
+  one(
+    'a greedy class',
+    vg1({ deviceSelector: undefined }),
+    /deviceSelector is missing: every disk that nobody uses is taken/,
+  ),
+  one(
+    'metadata of a size that is not told',
+    thin({ metadataSizeCalculationPolicy: 'Static' }),
+    /metadataSize is missing: 1Gi is taken/,
+  ),
+  one(
+    'every disk, also later',
+    vg1({ deviceSelector: undefined, deviceDiscoveryPolicy: 'Dynamic' }),
+    /deviceDiscoveryPolicy is Dynamic and no paths are named: every disk/,
+  ),
+];
+
+/** A class of mirrors on nodes that a label tells, with leave to wipe what is on their disks. */
+export function mirrorOf(deviceSelector: LvmDeviceClass['deviceSelector']): LvmDeviceClass {
+  return {
+    ...{ name: 'vg3', fstype: 'ext4', nodeSelector: onLinux, raidConfig: { type: 'raid1' } },
+    deviceSelector: { ...deviceSelector, forceWipeDevicesAndDestroyAllData: true },
+  };
+}
+
+/** Of an LVMCluster with three classes: a thin one that is the default, a thick one and mirrors. */
+export function changeRules(
+  pool: LvmDeviceClass,
+  plain: LvmDeviceClass,
+  mirror: LvmDeviceClass,
+): readonly Rule[] {
   const [first, ...others] = plain.deviceSelector?.optionalPaths ?? [];
   const ofPool = (what: string, changes: object, why: RegExp): Rule => {
-    return [what, clusterOf([{ ...pool, ...changes }, plain]), why];
+    return [what, clusterOf([{ ...pool, ...changes }, plain, mirror]), why];
   };
   const ofPlain = (what: string, changes: object, why: RegExp): Rule => {
-    return [what, clusterOf([pool, { ...plain, ...changes }]), why];
+    return [what, clusterOf([pool, { ...plain, ...changes }, mirror]), why];
   };
+  const ofMirror = (what: string, changes: object, why: RegExp): Rule => {
+    return [what, clusterOf([pool, plain, { ...mirror, ...changes }]), why];
+  };
+  const { optionalPaths } = mirror.deviceSelector ?? {};
   const inPool = (changes: object) => ({ thinPoolConfig: { ...pool.thinPoolConfig, ...changes } });
   const forceWipe = { forceWipeDevicesAndDestroyAllData: true };
   return [
@@ -162,7 +213,7 @@ export function changeRules(pool: LvmDeviceClass, plain: LvmDeviceClass): readon
       /change mine instead: there can be one LVMCluster only/,
     ],
     ['without its classes', clusterOf([]), /leave at least one class, or delete the LVMCluster/],
-    ['without its default', clusterOf([plain]), /let another class be the default first/],
+    ['without its default', clusterOf([plain, mirror]), /let another class be the default first/],
     [
       'another policy',
       withSpec(clusterOf([]), external ?? {}),
@@ -171,6 +222,13 @@ export function changeRules(pool: LvmDeviceClass, plain: LvmDeviceClass): readon
     ofPool('another pool', inPool({ name: 'p2' }), /thinPoolConfig.name is .*make another device/),
     ofPool('another share', inPool({ sizePercent: 80 }), /sizePercent is 80: keep it at 90/),
     ofPool('other chunks', inPool({ chunkSize: '256Ki' }), /chunkSize is .*keep it at .*128Ki/),
+    ofPool(
+      'chunks that the host chooses',
+      inPool({ chunkSizeCalculationPolicy: 'Host' }),
+      /chunkSizeCalculationPolicy is .*keep it at .*Static/,
+    ),
+    ofPool('huge chunks', inPool({ chunkSize: '2Gi' }), /write a multiple of 64Ki from 64Ki/),
+    ofPool('much metadata', inPool({ metadataSize: '17Gi' }), /write a size from 2Mi to 16Gi/),
     ofPool('less metadata', inPool({ metadataSize: '8Mi' }), /at least 16Mi: metadata cannot shr/),
     ofPool('no pool', { thinPoolConfig: undefined }, /thinPoolConfig is missing: keep it at/),
     ofPlain(
@@ -191,6 +249,38 @@ export function changeRules(pool: LvmDeviceClass, plain: LvmDeviceClass): readon
       { storageClassOptions: { reclaimPolicy: 'Retain' } },
       /reclaimPolicy/,
     ),
+    ofPlain(
+      'another binding mode',
+      { storageClassOptions: { volumeBindingMode: 'Immediate' } },
+      /volumeBindingMode is .*keep it at .*WaitForFirstConsumer/,
+    ),
+    ofPlain(
+      'other parameters',
+      { storageClassOptions: { additionalParameters: { x: 'y' } } },
+      /additionalParameters is .*it cannot be changed/,
+    ),
+    ofMirror('no RAID', { raidConfig: undefined }, /raidConfig is missing: keep it at .*raid1/),
+    ofMirror(
+      'other RAID',
+      { raidConfig: { type: 'raid10' } },
+      /raidConfig is .*keep it at .*raid1/,
+    ),
+    ofMirror(
+      'more copies',
+      { raidConfig: { type: 'raid1', mirrors: 2 } },
+      /raidConfig is .*keep it/,
+    ),
+    ofMirror('all nodes', { nodeSelector: undefined }, /nodeSelector is missing: keep it at/),
+    ofMirror(
+      'fewer nodes',
+      { nodeSelector: nodesWith('kubernetes.io/hostname', 'n1') },
+      /nodeSelector is .*keep it at/,
+    ),
+    ofMirror(
+      'no leave to wipe',
+      { deviceSelector: { optionalPaths } },
+      /forceWipeDevicesAndDestroyAllData is false: keep it at true/,
+    ),
     ofPlain('a shared class', { deviceAccessPolicy: 'shared' }, /deviceAccessPolicy cannot be/),
     ofPlain(
       'a path twice',
@@ -199,7 +289,7 @@ export function changeRules(pool: LvmDeviceClass, plain: LvmDeviceClass): readon
     ),
     [
       'from paths to every disk',
-      clusterOf([pool, { name: plain.name, fstype: 'ext4' }]),
+      clusterOf([pool, { name: plain.name, fstype: 'ext4' }, mirror]),
       /a class with paths never takes every disk/,
     ],
   ];

@@ -90,6 +90,15 @@ export async function refused(stage: E2eStage, draft: Draft, ...why: readonly Re
   await refusedBy(stage, () => apply(stage, draft), why);
 }
 
+/** It would be taken, and something is said of it. */
+export async function warned({ cluster }: E2eStage, draft: Draft, why: RegExp): Promise<void> {
+  const words = ['apply', '--server-side', '--dry-run=server', '--filename=-'];
+  const { exitCode, stderr } = await cluster.tryKubectl(words, { stdin: JSON.stringify(draft) });
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stderr, why);
+  assert.match(stderr, /^Warning: /);
+}
+
 /** The deletion of the LVMCluster. */
 export async function staysFor(stage: E2eStage, ...why: readonly RegExp[]): Promise<void> {
   const remove = () => stage.cluster.api.request(`${path}/mine`, { method: 'DELETE' });
