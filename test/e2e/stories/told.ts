@@ -85,6 +85,14 @@ export const toldStories: Stories = {
     await stage.remove('storageclass', ...names, 'told-source');
   },
 
+  'a claim that waits for its pod says that no node has room': async (stage) => {
+    await stage.claim('roomless', { className: 'thick', size: '900Gi' });
+    await stage.apply('roomless', ['roomless']);
+    await stage.tells('roomless', /Warning +NotEnoughCapacity .*900 ?Gi/);
+    await stage.remove('pod', 'roomless');
+    await stage.remove('pvc', 'roomless');
+  },
+
   'a LogicalVolume says its size, and says it again': async (stage) => {
     await stage.claim('sized', { className: 'thick', size: '100000k' });
     await stage.pod('sized', ['sized']);
