@@ -10,6 +10,7 @@ import { ourAgent } from '../../test/cluster/our-agent.ts';
 import { Chance } from '../../test/world/chance.ts';
 import { FakeClock } from '../../test/world/clock.ts';
 import { plainDisks } from '../../test/world/devices.ts';
+import { freeExtentsOf } from '../../test/world/model.ts';
 import { FakeWorld } from '../../test/world/world.ts';
 import { counted, type Heard, nothingHeard } from './counted.ts';
 
@@ -52,8 +53,10 @@ export class FleetNode {
   }
 
   /** What the group has left, as the scheduler should hear of it. */
-  get lvs(): number {
-    return this.world.vg(group)?.lvs.length ?? 0;
+  get freeBytes(): number {
+    const vg = this.world.vg(group);
+    if (vg === undefined) throw new Error(`${this.name} has no group`);
+    return vg.pvs.reduce((sum, pv) => sum + freeExtentsOf(pv), 0) * vg.extentBytes;
   }
 
   start(failed: (error: unknown) => void): void {

@@ -1,4 +1,5 @@
 import type { CsiStorageCapacity } from '../../src/api/objects/storage.ts';
+import { parseQuantity } from '../../src/api/quantity.ts';
 import { quantile } from '../figures.ts';
 import type { Heard } from './counted.ts';
 import type { FleetNode } from './fleet.ts';
@@ -64,14 +65,15 @@ async function oneVolumeMore(
 ): Promise<readonly number[]> {
   const asked = new Map<string, number>();
   const trueMs = new Map<string, number>();
-  const known = new Map(
-    [...scene.capacities.values()].map((each) => [nodeOf(each), each.capacity]),
-  );
+  const before = new Map(nodes.map((node) => [node.name, node.freeBytes]));
+  const byName = new Map(nodes.map((node) => [node.name, node]));
   const leave = scene.capacities.onChange(({ object }) => {
-    const node = nodeOf(object);
-    const fromMs = asked.get(node);
-    if (fromMs === undefined || trueMs.has(node) || object.capacity === known.get(node)) return;
-    trueMs.set(node, performance.now() - fromMs);
+    const node = byName.get(nodeOf(object));
+    const fromMs = asked.get(nodeOf(object));
+    if (node === undefined || fromMs === undefined || trueMs.has(node.name)) return;
+    const isMade = node.freeBytes !== before.get(node.name);
+    const isTrue = parseQuantity(object.capacity) === BigInt(node.freeBytes);
+    if (isMade && isTrue) trueMs.set(node.name, performance.now() - fromMs);
   });
   const round = `${what}-${scene.nodes.length}`;
   await atOnce(nodes, async ({ name }) => {
