@@ -14,7 +14,7 @@ import {
 } from './lvm-cluster-scene.ts';
 import { E2eStage } from './stage.ts';
 
-const names = ['a', 'b', 'c', 'd'] as const;
+const names = ['a', 'b', 'c', 'd', 'e'] as const;
 
 /** A whole life, from bare disks to bare disks, in which our processes die all the time. */
 describe('the life of an LVMCluster whose makers are killed', { timeout: 2_400_000 }, () => {
@@ -63,29 +63,28 @@ async function live(stage: E2eStage): Promise<void> {
   const plain = (deviceSelector: LvmDeviceSelector): LvmDeviceClass => ({
     ...{ name: 'vg2', fstype: 'ext4', deviceSelector },
   });
-  const [a, b, ab] = [
-    await disksOf(stage, 'a'),
-    await disksOf(stage, 'b'),
-    await disksOf(stage, 'a', 'd'),
-  ];
+  const [a, b] = [await disksOf(stage, 'a'), await disksOf(stage, 'b')];
+  const [ad, ade] = [await disksOf(stage, 'a', 'd'), await disksOf(stage, 'a', 'd', 'e')];
   await taken(stage, clusterOf([pool(a), plain(b)]));
   await isReady(stage);
   await stage.claim('thin', { className: 'lvms-vg1' });
   await stage.claim('thick', { className: 'lvms-vg2' });
   await stage.pod('writer', ['thin', 'thick'], 'n1');
   await stage.exec('writer', 'echo one > /data/thin/file && echo two > /data/thick/file && sync');
-  await taken(stage, clusterOf([pool(ab), plain(await disksOf(stage, 'b', 'c'))]));
+  await taken(stage, clusterOf([pool(ad), plain(await disksOf(stage, 'b', 'c'))]));
   await hasDevices(stage, 'vg1', 2);
   await hasDevices(stage, 'vg2', 2);
   await isReady(stage);
-  await taken(stage, clusterOf([pool(ab), plain(await disksOf(stage, 'c'))]));
+  await taken(stage, clusterOf([pool(ad), plain(await disksOf(stage, 'c'))]));
   await hasDevices(stage, 'vg2', 1);
   await areBare(stage, ['b']);
   await isReady(stage);
   // And once more: of each kind one command may die with its agent, and one after it.
-  await taken(stage, clusterOf([pool(ab), plain(await disksOf(stage, 'b', 'c'))]));
+  await taken(stage, clusterOf([pool(ade), plain(await disksOf(stage, 'b', 'c'))]));
+  await hasDevices(stage, 'vg1', 3);
   await hasDevices(stage, 'vg2', 2);
-  await taken(stage, clusterOf([pool(ab), plain(b)]));
+  await isReady(stage);
+  await taken(stage, clusterOf([pool(ade), plain(b)]));
   await hasDevices(stage, 'vg2', 1);
   await areBare(stage, ['c']);
   await isReady(stage);
