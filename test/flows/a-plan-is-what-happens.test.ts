@@ -124,6 +124,43 @@ test('what is printed before an LVMCluster is applied is what is run then', asyn
   await carriedOut(scene, [vg1, vg2], () => scene.stage.world.machine.vgs.length === 0, going);
 });
 
+test('what is printed for a disk that is wiped, mirrors, and a pool that grows is run too', async () => {
+  const scene = new PlanScene();
+  scene.start();
+  await scene.until('the disks are told', () => scene.inventory !== undefined);
+  const wiped: LvmDeviceClass = {
+    ...{ name: 'vg2', raidConfig: { type: 'raid1' } },
+    deviceSelector: { paths: ['/dev/sdc', '/dev/sdy'], forceWipeDevicesAndDestroyAllData: true },
+  };
+  const pooled = (metadataSize: string, ...paths: readonly string[]): LvmDeviceClass => ({
+    ...{ name: 'vg1', default: true, deviceSelector: { paths } },
+    thinPoolConfig: {
+      ...{ ...thinPoolConfig, sizePercent: 80 },
+      ...{ metadataSizeCalculationPolicy: 'Static', metadataSize },
+    },
+  });
+  const made = await carriedOut(
+    scene,
+    [pooled('16Mi', '/dev/sdb'), wiped],
+    () => scene.isReady('vg1') && scene.isReady('vg2'),
+  );
+  assert.match(made, /^ +wipefs .*\/dev\/sdy/m);
+
+  const grown = await carriedOut(
+    scene,
+    [pooled('16Mi', '/dev/sdb', '/dev/sda'), wiped],
+    () => scene.devicesOf('vg1').length === 2,
+  );
+  assert.match(grown, /^ +lvm lvextend /m);
+  const wider = await carriedOut(scene, [pooled('64Mi', '/dev/sdb', '/dev/sda'), wiped], () =>
+    scene.isReady('vg1'),
+  );
+  assert.match(wider, /^ +lvm lvextend .*poolmetadata/m);
+  const going = { deletionTimestamp: 'now', finalizers: ['lvmcluster.topolvm.io'] };
+  const all = [pooled('64Mi', '/dev/sdb', '/dev/sda'), wiped];
+  await carriedOut(scene, all, () => scene.stage.world.machine.vgs.length === 0, going);
+});
+
 test('a plan that cannot be carried out says why', async () => {
   const scene = new PlanScene();
   scene.start();
