@@ -80,7 +80,7 @@ function livingFindings(
   if (resources === undefined || status === undefined) return ['the LVMCluster has no status'];
   const lines = resources.status === 'True' ? [] : resources.message.split('\n');
   const unproven = lines
-    .filter((line) => !isProven(stage, cluster, line))
+    .filter((line) => !isProven({ stage, cluster, rules }, line))
     .map((line) => `the LVMCluster says what is not so: ${line}`);
   const standing = classesIn(cluster).flatMap((one) =>
     classFindings({ stage, cluster, rules }, one, lines),
@@ -94,7 +94,7 @@ function livingFindings(
     ...unproven,
     ...standing,
     ...(isTold ? [] : [`the LVMCluster is ${status.state}: ${told(cluster)}`]),
-    ...goneFindings(stage, cluster, lines),
+    ...goneFindings({ stage, cluster, rules }, lines),
   ];
 }
 
@@ -137,23 +137,42 @@ function classFindings(
   if (group.metadata.deletionTimestamp !== undefined) return [];
   const isClass = stage.admin.storageClass(`lvms-${one.name}`) !== undefined;
   const unserved = isClass || isRefused ? [] : [`there is no StorageClass lvms-${one.name}`];
-  const meant = stage.admin.nodes.filter((node) => isMeant(one, cluster, node));
+  const made = asMade(one, group, lines);
+  const meant = stage.admin.nodes.filter((node) => isMeant(made, cluster, node));
   return [
     ...unserved,
     ...meant.flatMap(({ metadata: { name } }) => {
       const said = reportOn(stage, name, one.name);
       if (said === undefined) return [`${name} tells nothing of ${one.name}`];
       const others = othersOn(stage, name, one.name);
-      // What can never be changed is as it was.
-      const asMade = { ...one, ...group.spec };
       const machine = stage.machine(name);
       const isGivenUp = (device: Device) => rules.isGivenUp(machine, one.name, device);
       return [
-        ...standingFindings({ machine, one: asMade, told: said, others, isGivenUp }),
+        ...standingFindings({ machine, one: made, told: said, others, isGivenUp }),
         ...labelFindings(machine, group),
       ];
     }),
   ];
+}
+
+/** What can never be changed, and was by somebody whom nobody judged. */
+const fixed = ['nodeSelector', 'thinPoolConfig', 'raidConfig'] as const;
+
+/**
+ * A class as its group has it: what is refused of it, which is told by its field, or with all that
+ * is in the LVMCluster, is as it was when the group was made, and also what was not there then.
+ */
+function asMade(
+  one: LvmDeviceClass,
+  { spec }: LvmVolumeGroup,
+  lines: readonly string[],
+): LvmDeviceClass {
+  const isRefused = (field: string) =>
+    lines.some((line) => line.startsWith(`spec.storage.deviceClasses[${one.name}].${field}`)) ||
+    lines.some((line) => lostDefaultIn(line) !== undefined);
+  const gone = fixed.filter((field) => spec?.[field] === undefined && isRefused(field));
+  const left = Object.entries(one).filter(([key]) => !gone.some((field) => field === key));
+  return { ...(Object.fromEntries(left) as LvmDeviceClass), ...spec };
 }
 
 /** What has left is bare, whatever else cannot leave; but those that stay must flush it first. */
@@ -179,12 +198,14 @@ function othersOn(stage: ClusterStage, node: string, name: string): readonly Nam
 
 /** Classes that were taken out are gone, or stay for a reason. */
 function goneFindings(
-  stage: ClusterStage,
-  cluster: LvmCluster,
+  { stage, cluster, rules }: Scene,
   lines: readonly string[],
 ): readonly string[] {
   const wanted = new Set(classesIn(cluster).map(({ name }) => name));
   if (wanted.size === 0) return [];
+  // Nothing is taken away on the strength of an LVMCluster that lost its default class.
+  const lost = lines.map(lostDefaultIn);
+  if (lost.some((name) => name !== undefined && rules.defaults.isLost(name, cluster))) return [];
   return groupsOf(stage)
     .map(({ metadata }) => metadata.name)
     .filter((name) => !wanted.has(name))
@@ -221,7 +242,9 @@ function goingFindings(stage: ClusterStage, cluster: LvmCluster): readonly strin
 }
 
 /** What the operator says of an object is so. */
-function isProven(stage: ClusterStage, cluster: LvmCluster, line: string): boolean {
+function isProven({ stage, cluster, rules }: Scene, line: string): boolean {
+  const lost = lostDefaultIn(line);
+  if (lost !== undefined) return rules.defaults.isLost(lost, cluster);
   const [, held] = /^device class (\S+) stays while it holds /.exec(line) ?? [];
   if (held !== undefined) return volumesIn(stage, held).length > 0;
   const [, other] = /^StorageClass lvms-(\S+) has another /.exec(line) ?? [];
@@ -232,6 +255,12 @@ function isProven(stage: ClusterStage, cluster: LvmCluster, line: string): boole
   const [, name, field] = /^spec\.storage\.deviceClasses\[(\w+)\]\.?(\S*) /.exec(line) ?? [];
   if (line.startsWith('spec.storage.deviceClasses ')) return isWrongTogether(cluster);
   return name !== undefined && isWrong(stage, cluster, name, field ?? '');
+}
+
+/** The class that must not be left out, where the operator tells of one. */
+function lostDefaultIn(line: string): string | undefined {
+  const told = /^spec\.storage\.deviceClasses\[(\w+)\] is missing: leave it, or let another class /;
+  return told.exec(line)?.[1];
 }
 
 function isWrongTogether(cluster: LvmCluster): boolean {

@@ -11,6 +11,7 @@ import type { Content } from '../world/content.ts';
 import type { Destruction, Joining } from '../world/machine.ts';
 import type { Device, Vg } from '../world/model.ts';
 import { byHand, foreignGroup, parsed } from './lvms-admin.ts';
+import { LvmsDefaults } from './lvms-defaults.ts';
 import { classesIn, membersOf, namedBy } from './lvms-truth.ts';
 
 /** What administrators ever allowed a class to do. */
@@ -51,12 +52,14 @@ export class LvmsRules {
   readonly #wiped = new Set<string>();
   /** PVs that their groups let go while they were out of their slots: nobody could clear them. */
   readonly excused = new Set<string>();
+  readonly defaults: LvmsDefaults;
   readonly #wereAway = new Set<string>();
   readonly #seen = new Map<string, { joined: number; destroyed: number }>();
 
   constructor(stage: ClusterStage, say: (text: string) => void) {
     this.#stage = stage;
     this.#say = say;
+    this.defaults = new LvmsDefaults(stage);
     for (const machine of stage.machines.values()) {
       machine.disk.writes.add((before, after) => this.#words(machine, before, after));
     }
