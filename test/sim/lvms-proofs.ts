@@ -108,8 +108,10 @@ const proofs: Readonly<Record<string, Proof>> = {
   VolumeGroupForeign: ({ machine, one }) =>
     vgOn(machine, one.name)?.tags.includes('lvms') === false,
   InsufficientCapacity: isFull,
-  DeviceStays: (of, reason) =>
-    reason.includes(' would be left') ? isFew(of, reason) : isFull(of, reason),
+  DeviceStays: (of, reason) => {
+    if (reason.includes(' would be left')) return isFew(of, reason);
+    return unseenText.test(reason) ? isUnseen(of, reason) : isFull(of, reason);
+  },
   LayoutNeedsDevices: isFew,
 };
 
@@ -128,6 +130,21 @@ function isUnusable({ machine, one, others }: Told, path: string): boolean {
   // The last device never leaves, and neither does one of a group that takes no new ones.
   if (isMember) return vg.pvs.length === 1;
   return whyNotFree(device, machine) !== undefined;
+}
+
+const unseenText = /^DeviceStays: (\/dev\/\S+) stays in \S+ while there is no (.+): it may be /;
+
+/** It is in the group by a name that nobody names any more, and one that must be there is not. */
+function isUnseen({ machine, one }: Told, reason: string): boolean {
+  const [, path, unseen = ''] = unseenText.exec(reason) ?? [];
+  const vg = vgOn(machine, one.name);
+  const members = vg === undefined ? [] : membersOf(machine, vg);
+  const device = members.find((each) => each.path === path);
+  if (device === undefined || isOneOf(device, namedBy(one))) return false;
+  const required = one.deviceSelector?.paths ?? [];
+  return unseen
+    .split(/, | and /)
+    .every((name) => required.includes(name) && machine.world.machine.device(name) === undefined);
 }
 
 /** A device cannot leave for lack of room, or a pool cannot be made. */

@@ -22,7 +22,8 @@ const theirLvs = ['data', byHand];
 const idleEvery = 4;
 const idleHourEvery = 16;
 /** A reason that is none any more when the disks are here. */
-const isAboutDisks = /\((DeviceNotFound|VolumeGroupPartial|VolumeGroupLost): .*that is not so$/s;
+const isAboutDisks =
+  /\((DeviceNotFound: |VolumeGroupPartial: |VolumeGroupLost: |DeviceStays: .* while there is no ).*that is not so$/s;
 
 /**
  * Lives through a story, lets faults stop, and looks at what became of it: at rest, in use, for an
@@ -45,6 +46,7 @@ class Simulation {
   readonly #admin: LvmsAdmin;
   readonly #story: LvmsStory;
   #claims = 0;
+  #healedAtMs = 0;
 
   constructor(story: LvmsStory) {
     this.#story = story;
@@ -149,6 +151,7 @@ class Simulation {
 
   #heal(): void {
     endTroubles(this.stage);
+    this.#healedAtMs = this.stage.clock.nowMs();
     this.#admin.guard(true);
     for (const { name, disk, world } of this.stage.machines.values()) {
       disk.failures = 0;
@@ -166,7 +169,20 @@ class Simulation {
     ];
   }
 
+  /**
+   * What was slow when faults stopped is slow to its end. An agent that begins with such a command
+   * hears nothing of its disks until then, and what it told before is all that there is.
+   */
+  async #awake(): Promise<void> {
+    const { machines, clock } = this.stage;
+    const endMs = clock.nowMs() + settleLimitMs;
+    const isBusy = () =>
+      [...machines.values()].some(({ world }) => world.processes.isBusySince(this.#healedAtMs));
+    while (isBusy() && clock.nowMs() < endMs) await this.stage.advance(5_000);
+  }
+
   async #whole(): Promise<void> {
+    await this.#awake();
     for (const machine of this.stage.machines.values()) this.#admin.bringDisks(machine);
     // udev tells of it, and nobody waits for a timer.
     await this.stage.advance(15_000);

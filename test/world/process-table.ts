@@ -57,6 +57,13 @@ export class ProcessTable {
     return [...this.#running].map((process) => process.argv);
   }
 
+  /** Does anything still run that was started before then? What is moved may take hours. */
+  isBusySince(atMs: number): boolean {
+    return [...this.#running].some(
+      ({ startedMs, argv }) => startedMs <= atMs && argv[1] !== 'pvmove',
+    );
+  }
+
   /** Each pvmove that copies is killed: what it has begun stays begun. */
   killMoves(): void {
     for (const process of this.#running) process.killMove();
@@ -105,7 +112,7 @@ class Process implements Running {
   readonly #faults: Faults;
   readonly #locks: Locks;
   readonly #start: Start;
-  readonly #startedMs: number;
+  readonly startedMs: number;
   readonly #settled = deferred<CommandResult>();
   readonly #ended = deferred<void>();
   #state: 'waiting' | 'working' | 'done' | 'ended' = 'waiting';
@@ -118,7 +125,7 @@ class Process implements Running {
     this.#faults = faults;
     this.#locks = locks;
     this.#start = start;
-    this.#startedMs = machine.clock.nowMs();
+    this.startedMs = machine.clock.nowMs();
     this.result = this.#settled.promise;
     this.gone = this.#ended.promise;
     // Nobody may be waiting any more when a command fails; that is no bug of the test.
@@ -181,7 +188,7 @@ class Process implements Running {
     // While it has the lock it does what nobody can cut off half-way.
     if (this.argv[1] !== 'pvmove' || this.#state !== 'working' || this.#lock !== undefined) return;
     this.#state = 'ended';
-    const durationMs = this.#machine.clock.nowMs() - this.#startedMs;
+    const durationMs = this.#machine.clock.nowMs() - this.startedMs;
     const nothing = { exitCode: undefined, stdout: '', stderr: '' };
     this.#settled.resolve({ ...nothing, signal: 'SIGKILL', durationMs });
     this.#ended.resolve();
@@ -327,7 +334,7 @@ class Process implements Running {
       signal: isKilled ? 'SIGKILL' : undefined,
       stdout: fault?.kind === 'garbage' ? spoiled(outcome.stdout, fault) : outcome.stdout,
       stderr: outcome.stderr,
-      durationMs: this.#machine.clock.nowMs() - this.#startedMs,
+      durationMs: this.#machine.clock.nowMs() - this.startedMs,
     });
     this.#ended.resolve();
   }
