@@ -66,7 +66,7 @@ export async function startAgent(
     },
   );
   if (doors === undefined) throw new Error('the doors are asked for at the start');
-  const agent = new Agent({ options, log, doors, standalone, ledger });
+  const agent = new Agent({ options, log, doors, standalone, ledger, removals });
   try {
     await agent.start();
   } catch (error) {
@@ -82,6 +82,7 @@ type Parts = {
   readonly doors: AgentDoors;
   readonly standalone: Standalone;
   readonly ledger: Ledger;
+  readonly removals: Removals;
 };
 
 export class Agent {
@@ -135,7 +136,7 @@ export class Agent {
   }
 
   #clusterWork(): ClusterWork {
-    const { options, log, doors, standalone, ledger } = this.#parts;
+    const { options, log, doors, standalone, ledger, removals } = this.#parts;
     const { clock, chance, transport } = doors;
     const { requestsPerSecond: perSecond, requestsAtOnce: atOnce } = agentLimits;
     const limiter = new Limiter({ perSecond, atOnce }, clock);
@@ -144,7 +145,7 @@ export class Agent {
     const { lvmdFile, stateDirectory, makesGroups = false, version } = options;
     const reread = () => standalone.configuration.reread();
     return new ClusterWork({
-      ...{ client, ledger, engine, volumes, groups, clock, chance, log },
+      ...{ client, ledger, engine, volumes, groups, removals, clock, chance, log },
       ...{ names: options.names, node: options.node, namespace: options.namespace },
       build: { version, protocols: options.protocols ?? ownProtocols },
       hasSchedulerExtender: options.hasSchedulerExtender,

@@ -2,6 +2,7 @@ import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import type { KubeObject, OwnerReference } from '../api/objects/metadata.ts';
 import type { CsiStorageCapacity, Node, StorageClass } from '../api/objects/storage.ts';
 import { type Blocked, blocked } from '../base/failures.ts';
+import type { RemovalNotes } from '../core/catalog.ts';
 import { ownSelector } from '../core/cluster/capacity-objects.ts';
 import { type ClusterNames, clusterNames } from '../core/cluster/names.ts';
 import { type Build, skewOfAgent } from '../core/cluster/skew.ts';
@@ -48,6 +49,7 @@ export type ClusterWorkParts = {
   readonly engine: Engine;
   readonly volumes: Volumes;
   readonly groups: Groups;
+  readonly removals: RemovalNotes;
   readonly classes: () => readonly DeviceClass[];
   /** For who makes volume groups as LVMClusters ask for them; undefined where nobody does. */
   readonly making?: Making | undefined;
@@ -89,10 +91,11 @@ export class ClusterWork {
     this.#capacities = this.#informer(csiStorageCapacityKind, [own]);
     parts.ledger.follow(this.#volumes);
     const doors = { client, names, node, clock, chance, log };
-    const { engine, volumes, groups, classes, build } = parts;
+    const { engine, volumes, groups, removals, classes, build } = parts;
     const skew = () => this.#skewNow();
     this.#work = new LogicalVolumes({
-      ...{ ...doors, kind, informer: this.#volumes, engine, volumes, groups, classes, skew },
+      ...{ ...doors, kind, informer: this.#volumes, engine, volumes, groups, removals },
+      ...{ classes, skew },
       changed: () => this.#roomChanged(),
     });
     this.#node = new NodeReport({
@@ -198,6 +201,7 @@ export class ClusterWork {
   /** Of all groups it must know, and of reports only its own. */
   #making(): readonly Runs[] {
     const { making, client, node, namespace, engine, clock, chance, log } = this.#parts;
+    const { removals } = this.#parts;
     if (making === undefined) return [];
     const fieldSelector = `metadata.name=${node}`;
     const stores = {
@@ -206,7 +210,8 @@ export class ClusterWork {
       reports: this.#informer(lvmNodeStatusKind, [{ namespace, fieldSelector }], 'newest'),
     };
     const groups = new VolumeGroups({
-      ...{ ...stores, ...making, nodes: this.#nodes, client, node, engine, clock, chance, log },
+      ...{ ...stores, ...making, nodes: this.#nodes, client, node, engine, removals },
+      ...{ clock, chance, log },
       tellDisks: (inventory) => this.#tellDisks(inventory),
       skew: () => this.#skewNow(),
     });

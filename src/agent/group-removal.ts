@@ -1,5 +1,6 @@
 import type { LvmVolumeGroup } from '../api/objects/lvm-volume-group.ts';
 import { OperationError } from '../base/failures.ts';
+import type { RemovalNotes } from '../core/catalog.ts';
 import { leavingNode } from '../core/lvm-cluster/node-wish.ts';
 import { permitFor } from '../core/permit.ts';
 import { isBlocked } from '../core/usable-vg.ts';
@@ -10,7 +11,11 @@ import { settled } from '../engine/job.ts';
 import { begunMoveTask, thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
 import type { GroupMemory } from './group-memory.ts';
 
-type Parts = { readonly engine: Engine; readonly memory: GroupMemory };
+type Parts = {
+  readonly engine: Engine;
+  readonly memory: GroupMemory;
+  readonly removals: Pick<RemovalNotes, 'groupRemoved'>;
+};
 
 type Seen = Parameters<typeof leavingNode>[1];
 
@@ -40,6 +45,7 @@ export class GroupRemoval {
         const release = [...vg.release, ...(await memory.leavingPvs(name))];
         settled(await engine.submitNode(volumeGroupTask({ ...vg, release }, all)));
       }
+      await this.#tell(name);
       await memory.learn(name, undefined);
       await memory.forgetBegun(name);
       await memory.forgetLeaving(name);
@@ -94,6 +100,12 @@ export class GroupRemoval {
     const permit = permitFor({ deed: 'remove-vg', vg, tag: ownerTag });
     if (isBlocked(permit)) throw new OperationError(permit.code, permit.message);
     await memory.noteLeaving(vg);
+  }
+
+  /** Volumes that were in it may be remembered still: nobody could tell later that they are gone. */
+  async #tell(name: string): Promise<void> {
+    const uuid = (await this.#parts.memory.leaving()).get(name);
+    if (uuid !== undefined) await this.#parts.removals.groupRemoved(uuid);
   }
 
   async #seen(uuid: string | undefined) {

@@ -2,6 +2,7 @@ import type { LogicalVolume, LogicalVolumeStatus } from '../api/objects/logical-
 import { showQuantity } from '../api/quantity.ts';
 import type { Bytes } from '../base/bytes.ts';
 import { type Blocked, failures, OperationError } from '../base/failures.ts';
+import type { RemovalNotes } from '../core/catalog.ts';
 import { groupIn } from '../core/cluster/agent-group.ts';
 import {
   type AgentDecision,
@@ -46,6 +47,7 @@ export type LogicalVolumesParts = {
   readonly engine: Engine;
   readonly volumes: Volumes;
   readonly groups: Groups;
+  readonly removals: Pick<RemovalNotes, 'get'>;
   readonly classes: () => readonly DeviceClass[];
   readonly clock: Clock;
   readonly chance: Chance;
@@ -121,7 +123,7 @@ export class LogicalVolumes {
       members: [],
     };
     for (const object of informer.values()) {
-      const view = { ...world, object, refusedRequest: undefined };
+      const view = { ...world, object, refusedRequest: undefined, seenIn: undefined };
       const isMade = (object.status?.volumeID ?? '') !== '';
       if (isMade && decideLogicalVolume(view).kind === 'condition') {
         this.#queue.add(object.metadata.name);
@@ -167,6 +169,7 @@ export class LogicalVolumes {
     return {
       ...{ names, node, object, members, classes: classes(), host: await volumes.host() },
       source: await this.#sourceOf(object),
+      seenIn: this.#parts.removals.get(object.metadata.uid),
       refusedRequest: this.#refused.get(object.metadata.uid),
       skew: this.#parts.skew(),
     };

@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import type { LogEvent } from './log.ts';
 import { Removals } from './removals.ts';
 
+const seenIn = (vgUuid: string) => ({ vgUuid, isRemoved: false });
+
 async function inDirectory(
   work: (directory: string, log: LogEvent[], open: () => Promise<Removals>) => Promise<void>,
 ): Promise<void> {
@@ -25,13 +27,32 @@ test('what is noted outlives the process', () =>
     const second = await open();
     assert.deepEqual(
       [second.get('a'), second.get('b'), second.get('c')],
-      ['vg-1', 'vg-2', undefined],
+      [seenIn('vg-1'), seenIn('vg-2'), undefined],
     );
     second.forget('a');
     await second.note('c', 'vg-1');
     const third = await open();
-    assert.deepEqual([third.get('a'), third.get('c')], [undefined, 'vg-1']);
+    assert.deepEqual([third.get('a'), third.get('c')], [undefined, seenIn('vg-1')]);
     assert.deepEqual(log, []);
+  }));
+
+test('with a group that was removed nothing comes back', () =>
+  inDirectory(async (_directory, log, open) => {
+    const first = await open();
+    await Promise.all([first.note('a', 'vg-1'), first.note('b', 'vg-2')]);
+    await first.groupRemoved('vg-1');
+    await first.groupRemoved('vg-3');
+    for (const each of [first, await open()]) {
+      assert.deepEqual(each.get('a'), { vgUuid: 'vg-1', isRemoved: true });
+      assert.deepEqual(each.get('b'), seenIn('vg-2'));
+    }
+    assert.deepEqual(log, []);
+  }));
+
+test('what an older version noted is known, and of its groups nothing is said', () =>
+  inDirectory(async (directory, _log, open) => {
+    await writeFile(join(directory, 'removals.json'), '{"removals":{"a":"vg-1"}}');
+    assert.deepEqual((await open()).get('a'), seenIn('vg-1'));
   }));
 
 test('there are never more notes than can be under way', () =>
@@ -40,7 +61,7 @@ test('there are never more notes than can be under way', () =>
     for (let count = 0; count < 1_005; count += 1) void removals.note(`v${count}`, 'vg');
     await removals.note('last', 'vg');
     assert.equal(removals.get('v0'), undefined);
-    assert.equal(removals.get('last'), 'vg');
+    assert.deepEqual(removals.get('last'), seenIn('vg'));
     const text = await readFile(join(directory, 'removals.json'), 'utf8');
     const { removals: kept } = JSON.parse(text) as { removals: object };
     assert.equal(Object.keys(kept).length, 1_000);
@@ -60,6 +81,6 @@ test('where nothing can be written a removal goes on', () =>
     await rm(directory, { recursive: true });
     await writeFile(directory, 'a file');
     await removals.note('a', 'vg');
-    assert.equal(removals.get('a'), 'vg');
+    assert.deepEqual(removals.get('a'), seenIn('vg'));
     assert.equal(log.length, 1);
   }));

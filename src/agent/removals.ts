@@ -1,20 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RemovalNotes } from '../core/catalog.ts';
+import type { RemovalNotes, SeenIn } from '../core/catalog.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import type { Log } from './log.ts';
 
 /** More than can be under way at once; older ones say nothing any more. */
 const notesMax = 1_000;
 
-/** `removals.json` in the state directory: volumes that were to go, and the groups they were in. */
+/**
+ * `removals.json` in the state directory: volumes that were to go, the groups they were in, and
+ * those of them whose groups were removed since.
+ */
 export class Removals implements RemovalNotes {
   readonly #path: string;
   readonly #log: Log;
-  readonly #notes: Map<string, string>;
+  readonly #notes: Map<string, SeenIn>;
   #turn: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, log: Log, notes: Map<string, string>) {
+  private constructor(path: string, log: Log, notes: Map<string, SeenIn>) {
     this.#path = path;
     this.#log = log;
     this.#notes = notes;
@@ -32,17 +35,24 @@ export class Removals implements RemovalNotes {
     }
   }
 
-  get(id: string): string | undefined {
+  get(id: string): SeenIn | undefined {
     return this.#notes.get(id);
   }
 
   note(id: string, vgUuid: string): Promise<void> {
-    if (this.#notes.get(id) === vgUuid) return this.#turn;
+    const known = this.#notes.get(id);
+    if (known?.vgUuid === vgUuid && !known.isRemoved) return this.#turn;
     this.#notes.delete(id);
-    this.#notes.set(id, vgUuid);
+    this.#notes.set(id, { vgUuid, isRemoved: false });
     for (const old of [...this.#notes.keys()].slice(0, -notesMax)) this.#notes.delete(old);
-    this.#turn = this.#turn.then(() => this.#write());
-    return this.#turn;
+    return this.#keep();
+  }
+
+  groupRemoved(vgUuid: string): Promise<void> {
+    const stale = [...this.#notes].filter(([, one]) => one.vgUuid === vgUuid && !one.isRemoved);
+    if (stale.length === 0) return this.#turn;
+    for (const [id] of stale) this.#notes.set(id, { vgUuid, isRemoved: true });
+    return this.#keep();
   }
 
   /** Its object is gone. On disk it goes along with the next note: it can do no harm there. */
@@ -50,10 +60,18 @@ export class Removals implements RemovalNotes {
     this.#notes.delete(id);
   }
 
+  #keep(): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#write());
+    return this.#turn;
+  }
+
   /** Where it cannot be kept the removal goes on all the same: it is only needed after a crash. */
   async #write(): Promise<void> {
     try {
-      const text = JSON.stringify({ removals: Object.fromEntries(this.#notes) });
+      const notes = [...this.#notes];
+      const removals = Object.fromEntries(notes.map(([id, { vgUuid }]) => [id, vgUuid]));
+      const removed = notes.filter(([, { isRemoved }]) => isRemoved).map(([id]) => id);
+      const text = JSON.stringify({ removals, removed });
       await writeDurably(this.#path, `${text}\n`);
     } catch (error) {
       const message = `${this.#path} cannot be written: ${(error as Error).message}`;
@@ -62,11 +80,15 @@ export class Removals implements RemovalNotes {
   }
 }
 
-function parse(text: string): Map<string, string> {
-  const { removals } = JSON.parse(text) as { readonly removals?: unknown };
+/** Who wrote it before there was a word of groups that were removed knew of none. */
+function parse(text: string): Map<string, SeenIn> {
+  const { removals, removed } = JSON.parse(text) as Readonly<Record<string, unknown>>;
   if (typeof removals !== 'object' || removals === null) throw new Error('it has no "removals"');
   const entries = Object.entries(removals as Readonly<Record<string, unknown>>);
+  const gone = new Set<unknown>(Array.isArray(removed) ? removed : []);
   return new Map(
-    entries.flatMap(([id, uuid]) => (typeof uuid === 'string' ? [[id, uuid] as const] : [])),
+    entries.flatMap(([id, vgUuid]) =>
+      typeof vgUuid === 'string' ? [[id, { vgUuid, isRemoved: gone.has(id) }] as const] : [],
+    ),
   );
 }

@@ -6,6 +6,7 @@ import type {
 import type { Node } from '../api/objects/storage.ts';
 import { isSameJson } from '../api/same.ts';
 import { type Blocked, OperationError } from '../base/failures.ts';
+import type { RemovalNotes } from '../core/catalog.ts';
 import { awaitsDevices, pathsNamed } from '../core/device/plan.ts';
 import { endedWipes } from '../core/device/wipes.ts';
 import { clusterNoteOf } from '../core/lvm-cluster/cluster-note.ts';
@@ -51,6 +52,7 @@ export type VolumeGroupsParts = {
   readonly node: string;
   readonly engine: Engine;
   readonly files: NodeFiles;
+  readonly removals: Pick<RemovalNotes, 'groupRemoved'>;
   /** Hears of the disks with every look at them. */
   readonly tellDisks: (inventory: Inventory) => void;
   readonly lvmd: () => LvmdSight;
@@ -100,7 +102,8 @@ export class VolumeGroups {
     this.#marks = new GroupMarks(parts);
     this.#memory = new GroupMemory(parts.files);
     this.#begun = new BegunGroups({ engine: parts.engine, memory: this.#memory });
-    this.#removal = new GroupRemoval({ engine: parts.engine, memory: this.#memory });
+    const { engine, removals } = parts;
+    this.#removal = new GroupRemoval({ engine, memory: this.#memory, removals });
     this.#reports = new GroupReports(parts);
     this.#queue = new WorkQueue({
       ...{ clock: parts.clock, chance: parts.chance, workers: 1 },

@@ -28,15 +28,30 @@ export type RecordedVolumes = { get(id: string): Recorded | undefined };
 
 export const nothingRecorded: RecordedVolumes = { get: () => undefined };
 
+/** Where a volume was when it was to go. */
+export type SeenIn = {
+  readonly vgUuid: string;
+  /** We removed that group since, and it was empty: nothing comes back with it. */
+  readonly isRemoved: boolean;
+};
+
 /**
  * In which groups, by their UUIDs, volumes were seen when they were to go. It outlives us: whoever
  * was cut off after the removal can tell by it that a volume is gone.
  */
 export type RemovalNotes = {
-  get(id: string): string | undefined;
+  get(id: string): SeenIn | undefined;
   /** Resolves when it is on disk. */
   note(id: string, vgUuid: string): Promise<void>;
+  /** The same. */
+  groupRemoved(vgUuid: string): Promise<void>;
 };
+
+/** May the group that it was in still come back with it? Not while it is here, and never after. */
+export function isAccountedFor(seenIn: SeenIn | undefined, { vgs }: ObservedHost): boolean {
+  if (seenIn === undefined) return false;
+  return seenIn.isRemoved || vgs.some(({ uuid }) => uuid === seenIn.vgUuid);
+}
 
 /** Everything in the given groups that a request of ours made or a record of ours names, by id. */
 export function recordsIn(

@@ -3,9 +3,11 @@ import { type Blocked, failures, OperationError } from '../base/failures.ts';
 import { showList } from '../base/show.ts';
 import { type Capacity, capacityOf } from '../core/capacity.ts';
 import {
+  isAccountedFor,
   type RecordedVolumes,
   type RemovalNotes,
   recordsIn,
+  type SeenIn,
   type VolumeRecord,
 } from '../core/catalog.ts';
 import { desiredClone } from '../core/clone/desired.ts';
@@ -399,7 +401,7 @@ export class Volumes {
    * "It is gone" is said only where every group was seen that it can be in, and nobody else's
    * volume is meant.
    */
-  async checkGone(what: string, isIt: (lv: ObservedLv) => boolean, seenIn?: string): Promise<void> {
+  async checkGone(what: string, isIt: (lv: ObservedLv) => boolean, seenIn?: SeenIn): Promise<void> {
     await this.checkSeen(what, seenIn);
     const groups = this.#groups();
     const found = (await this.host()).vgs.flatMap((vg) =>
@@ -468,11 +470,10 @@ export class Volumes {
 
   /**
    * What is in no group that we see is only gone where no group is away; or where the one is here
-   * that it was seen in last.
+   * that it was seen in last, or was removed by us.
    */
-  async checkSeen(what: string, seenIn?: string): Promise<void> {
-    const { vgs } = await this.host();
-    if (seenIn !== undefined && vgs.some(({ uuid }) => uuid === seenIn)) return;
+  async checkSeen(what: string, seenIn?: SeenIn): Promise<void> {
+    if (isAccountedFor(seenIn, await this.host())) return;
     const missing = await this.missingGroups();
     if (missing.length === 0) return;
     const message = `${what} may be in ${showList(missing)}, which cannot be read`;

@@ -2,6 +2,7 @@ import type { StoredConfiguration } from '../../src/agent/last-good.ts';
 import type { ConfigurationFiles } from '../../src/agent/lvmd-config.ts';
 import type { NodeFiles } from '../../src/agent/node-files.ts';
 import { OperationError } from '../../src/base/failures.ts';
+import type { RemovalNotes, SeenIn } from '../../src/core/catalog.ts';
 import type { Wipes } from '../../src/core/device/wipes.ts';
 import type { Chance } from '../world/chance.ts';
 import type { Life } from './life.ts';
@@ -18,6 +19,7 @@ export class NodeDisk {
   #leaving: Groups = new Map();
   #begun: Groups = new Map();
   #forgotten: Groups = new Map();
+  #removals: ReadonlyMap<string, SeenIn> = new Map();
   /** How often a file cannot be read or written. */
   failures = 0;
   /** Told when the agent writes lvmd.yaml. */
@@ -92,6 +94,33 @@ export class NodeDisk {
       writeForgotten: keep((groups) => {
         this.#forgotten = groups;
       }),
+    };
+  }
+
+  /** Where they cannot be written they are known until the process ends. */
+  removals(life: Life): RemovalNotes {
+    const notes = new Map(this.#removals);
+    const keep = async () => {
+      try {
+        await this.#do(life, () => {
+          this.#removals = new Map(notes);
+        });
+      } catch (error) {
+        if (!(error instanceof OperationError)) throw error;
+      }
+    };
+    return {
+      get: (id) => notes.get(id),
+      note: async (id, vgUuid) => {
+        if (notes.get(id)?.vgUuid === vgUuid) return;
+        notes.set(id, { vgUuid, isRemoved: false });
+        await keep();
+      },
+      groupRemoved: async (vgUuid) => {
+        const stale = [...notes].filter(([, one]) => one.vgUuid === vgUuid && !one.isRemoved);
+        for (const [id] of stale) notes.set(id, { vgUuid, isRemoved: true });
+        if (stale.length > 0) await keep();
+      },
     };
   }
 

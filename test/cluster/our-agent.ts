@@ -43,11 +43,12 @@ export function workOf(around: NodeSurroundings, parts: Parts) {
     throw new Error('in a cluster every id is given');
   };
   const common = { engine, publisher, classes, newId, nowMs: () => clock.nowMs() };
-  const volumes = new Volumes({ ...common, recorded: ledger });
+  const removals = around.disk.removals(around.life);
+  const volumes = new Volumes({ ...common, recorded: ledger, removals });
   const groups = new Groups({ ...common, volumes });
   const work = new ClusterWork({
     ...{ client: around.client(), names, node, namespace, ledger, engine, volumes, groups },
-    ...{ classes, making, clock, chance, build, log: (event) => around.log(event) },
+    ...{ classes, making, removals, clock, chance, build, log: (event) => around.log(event) },
     ...{ hasSchedulerExtender: false, owner: () => Promise.resolve(undefined) },
     strayed: () => undefined,
   });

@@ -4,6 +4,7 @@ import type { LvmVolumeGroupStatus } from '../../src/api/objects/lvm-volume-grou
 import type { Metadata } from '../../src/api/objects/metadata.ts';
 import { forget } from '../../src/cli/forget.ts';
 import { clusterNoteAnnotation, clusterNoteText } from '../../src/core/lvm-cluster/cluster-note.ts';
+import { KubeError } from '../../src/kube/errors.ts';
 import type { Stored } from '../kube/fake-api.ts';
 import { collections } from '../kube/fake-api-rules.ts';
 import { AgentClusterScene, ownerReferences } from './agent-cluster-scene.ts';
@@ -85,6 +86,43 @@ test('a volume is not called gone whose class went while its group was away', as
   assert.equal(world.vg('vg1'), undefined);
   await scene.until('it is not kept', () => retired(scene).length === 0);
 });
+
+/** Until the answer is called no LogicalVolume can be written. */
+function cutOff({ transport }: AgentClusterScene): () => void {
+  const send = transport.send.bind(transport);
+  transport.send = async (call) => {
+    const isIt = call.method === 'PATCH' && call.path.includes('/logicalvolumes/');
+    if (isIt) throw new KubeError('Unreachable', 'no route');
+    return send(call);
+  };
+  return () => {
+    transport.send = send;
+  };
+}
+
+for (const isRestarted of [false, true]) {
+  const when = isRestarted ? ', also by the next life' : '';
+  test(`a volume is let go whose class and group went before that was told${when}`, async (t) => {
+    const scene = await served(t);
+    scene.volume('two', { deviceClass: 'vg1' });
+    await scene.until('it is made', () => (scene.status('two')['volumeID'] ?? '') !== '');
+    put(scene, 'vg1', {}, isGoing);
+    await scene.until('it is kept', () => retired(scene).includes('vg1'));
+    const back = cutOff(scene);
+    for (const name of ['one', 'two']) remove(scene, name);
+    await scene.until('the group is gone', () => groupOf(scene, 'vg1') === undefined);
+    assert.deepEqual(retired(scene), []);
+    assert.equal(scene.stage.world.vg('vg1'), undefined);
+    if (isRestarted) {
+      await scene.agent.stop();
+      await scene.start();
+    }
+    const isThere = (name: string) => scene.api.one(collections.logicalVolumes, name) !== undefined;
+    assert.ok(isThere('two'));
+    back();
+    await scene.until('both are let go', () => !isThere('one') && !isThere('two'));
+  });
+}
 
 test('a class that was kept for its volumes goes with a group that is given up', async (t) => {
   const scene = await served(t);

@@ -80,6 +80,7 @@ export class GroupScene {
       log: (event) => this.log.push(event),
       lvmd: () => this.#sight(),
       skew: () => this.skew,
+      removals: { groupRemoved: async () => undefined },
       tellDisks: (inventory) => {
         this.inventory = inventory;
       },

@@ -4,7 +4,7 @@ import type { LogEvent } from '../../src/agent/log.ts';
 import { LogicalVolumes } from '../../src/agent/logical-volumes.ts';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import { OperationError } from '../../src/base/failures.ts';
-import type { RemovalNotes } from '../../src/core/catalog.ts';
+import type { RemovalNotes, SeenIn } from '../../src/core/catalog.ts';
 import { groupNotes } from '../../src/core/cluster/logical-volume-group.ts';
 import type { DeviceClass } from '../../src/core/device-class.ts';
 import { Groups } from '../../src/csi/groups.ts';
@@ -44,11 +44,16 @@ export class AgentScene {
   readonly #uids = new Map<string, string>();
   changes = 0;
   /** On the node's own disk: it outlives a life of the agent. */
-  readonly noted = new Map<string, string>();
+  readonly noted = new Map<string, SeenIn>();
   readonly removals: RemovalNotes = {
     get: (id) => this.noted.get(id),
     note: async (id, vgUuid) => {
-      this.noted.set(id, vgUuid);
+      this.noted.set(id, { vgUuid, isRemoved: false });
+    },
+    groupRemoved: async (vgUuid) => {
+      for (const [id, one] of this.noted) {
+        if (one.vgUuid === vgUuid) this.noted.set(id, { vgUuid, isRemoved: true });
+      }
     },
   };
 
@@ -87,7 +92,7 @@ export class AgentScene {
     this.agent = new LogicalVolumes({
       ...{ client, kind, informer: this.informer, names, node: 'n1', engine, classes },
       ...{ volumes: this.volumes, groups: new Groups({ ...common, volumes: this.volumes }) },
-      ...{ clock, chance, log: (event) => this.log.push(event) },
+      ...{ clock, chance, removals, log: (event) => this.log.push(event) },
       skew: () => undefined,
       changed: () => {
         this.changes += 1;

@@ -183,9 +183,21 @@ test('a group that is away keeps no volume from going that was seen in another',
     const unknown = { code: 'VolumeGroupMissing' };
     await assert.rejects(scene.stage.run(scene.volumes.removeRecorded('no', 'volume')), unknown);
     // The group that it was in is away, and another one of the name is there.
-    scene.noted.set('no', 'uuid-of-another');
+    scene.noted.set('no', { vgUuid: 'uuid-of-another', isRemoved: false });
     await assert.rejects(scene.stage.run(scene.volumes.removeRecorded('no', 'volume')), unknown);
   }
+});
+
+test('a volume that was removed is let go though its class went with it', async () => {
+  const scene = await started();
+  scene.put('pvc-1', { deviceClass: 'thick' });
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  scene.delete('pvc-1');
+  await scene.until('gone', () => scene.lv('pvc-1') === undefined);
+  // The API server is away when that is to be told.
+  scene.transport.faults.push(...Array.from({ length: 12 }, () => 'unreachable' as const));
+  scene.classes = scene.classes.filter(({ name }) => name !== 'thick');
+  await scene.until('released', isReleased(scene, 'pvc-1'));
 });
 
 test('a volume of TopoLVM without currentSize and tags is served, grown and removed', async () => {

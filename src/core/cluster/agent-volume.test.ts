@@ -42,7 +42,7 @@ function decide(change: Change, view: Partial<AgentView> = {}) {
   return decideLogicalVolume({
     ...{ names, node: 'n1', object: object(change), source: undefined, members: [] },
     ...{ classes: [thickClass(), thinClass()], host: hostOf(sampleVg()) },
-    ...{ refusedRequest: undefined, skew: undefined },
+    ...{ refusedRequest: undefined, seenIn: undefined, skew: undefined },
     ...view,
   });
 }
@@ -134,6 +134,15 @@ test('with an unknown class nothing is called gone, unless it is there or never 
   assert.equal(decide(unknown).kind, 'refuse');
   assert.equal(decide({ ...unknown, status: made }, { host: withLv }).kind, 'remove');
   assert.equal(decide({ ...unknown, status: { code: 8 } }).kind, 'remove');
+});
+
+test('where it was noted in which group it was, that one has to be here or removed by us', () => {
+  const { uuid } = sampleVg();
+  const at = (vgUuid: string, isRemoved: boolean) =>
+    decide({ ...unknown, status: made }, { seenIn: { vgUuid, isRemoved } }).kind;
+  assert.equal(at(uuid, false), 'remove');
+  assert.equal(at('away', false), 'refuse');
+  assert.equal(at('away', true), 'remove');
 });
 
 const source = (status?: LogicalVolume['status'], spec: Change['spec'] = {}) =>

@@ -2,7 +2,7 @@ import type { LogicalVolume } from '../../api/objects/logical-volume.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import type { Bytes } from '../../base/bytes.ts';
 import { type Blocked, type FailureCode, failures } from '../../base/failures.ts';
-import type { Recorded } from '../catalog.ts';
+import { isAccountedFor, type Recorded, type SeenIn } from '../catalog.ts';
 import { type DeviceClass, findDeviceClass } from '../device-class.ts';
 import { copySourceName } from '../names.ts';
 import { findLv, type ObservedHost } from '../observed.ts';
@@ -26,6 +26,8 @@ export type AgentView = {
   readonly members: readonly AgentMember[];
   readonly classes: readonly DeviceClass[];
   readonly host: ObservedHost;
+  /** Where it was when it was to go, if we have seen it then. */
+  readonly seenIn: SeenIn | undefined;
   /** The request to grow that was refused for good, in this life of the process. */
   readonly refusedRequest: string | undefined;
   /** Why nothing new is done: the operator may mean something else by what it writes. */
@@ -184,9 +186,10 @@ function isLabel(value: string): boolean {
 
 /**
  * The LV goes first. "Gone" must be seen: where the class is unknown nobody knows which group to
- * look into, and a disk that comes back would bring a volume that nobody remembers.
+ * look into, and a disk that comes back would bring a volume that nobody remembers. Unless it is
+ * noted: a class that was kept for its volumes goes with the last one, before that is told.
  */
-function decideRemoval({ names, object, classes, host }: AgentView): AgentDecision {
+function decideRemoval({ names, object, classes, host, seenIn }: AgentView): AgentDecision {
   const { metadata, spec, status } = object;
   const { volumeFinalizer } = clusterNames(names);
   const id = metadata.uid;
@@ -194,7 +197,8 @@ function decideRemoval({ names, object, classes, host }: AgentView): AgentDecisi
   if (other !== undefined) return other;
   const hasFailed = (status?.code ?? 0) !== 0 && (status?.volumeID ?? '') === '';
   const deviceClass = findDeviceClass(classes, spec.deviceClass ?? '');
-  if (isBlocked(deviceClass) && !hasFailed && groupsWith(host, id).length === 0) {
+  const isNowhere = groupsWith(host, id).length === 0 && !isAccountedFor(seenIn, host);
+  if (isBlocked(deviceClass) && !hasFailed && isNowhere) {
     const message =
       `${spec.name} cannot be called gone: ${deviceClass.message}; put its class back, or take ` +
       `the finalizer ${volumeFinalizer} off by hand if the volume is surely gone`;
