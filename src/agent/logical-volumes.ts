@@ -201,6 +201,7 @@ export class LogicalVolumes {
       case 'snapshot':
         return this.#make(object, () => volumes.snapshot(decision.snapshot, signal));
       case 'group':
+        if (!(await this.#areWanted(decision.group))) return undefined;
         return this.#make(object, () => this.#takeGroup(object, decision.group));
       case 'expand':
         return this.#expand(object, decision);
@@ -253,6 +254,7 @@ export class LogicalVolumes {
   ): Promise<Again> {
     const { uid } = object.metadata;
     const wasThere = await this.#isThere(uid);
+    if (!wasThere && !(await this.#isWanted(object))) return undefined;
     try {
       const { id, sizeBytes } = await work();
       if (!wasThere) this.#untold.add(uid);
@@ -267,14 +269,36 @@ export class LogicalVolumes {
     }
   }
 
+  /**
+   * A list may be older than the object's end, which an earlier life of ours brought about. What
+   * was made for it would be nobody's if we died before that is told, and as long as the object is
+   * here it does not end without us.
+   */
+  async #isWanted({ metadata }: LogicalVolume): Promise<boolean> {
+    const { client, kind } = this.#parts;
+    const live = await client.find(kind, { name: metadata.name });
+    return live?.metadata.uid === metadata.uid && live.metadata.deletionTimestamp === undefined;
+  }
+
+  /** Whoever takes a group takes what is for the others, too. */
+  async #areWanted({ members }: WantedGroup): Promise<boolean> {
+    const ids = new Set(members.values());
+    for (const one of this.#parts.informer.values()) {
+      const { uid } = one.metadata;
+      if (!ids.has(uid) || (await this.#isThere(uid))) continue;
+      if (!(await this.#isWanted(one))) return false;
+    }
+    return true;
+  }
+
   async #isThere(id: string): Promise<boolean> {
     const { vgs } = await this.#parts.volumes.host();
     return vgs.some(({ lvs }) => lvs.some(({ name }) => name === id));
   }
 
   /**
-   * A list may be older than the object's end. What was made in this life for an object that is
-   * gone was told to nobody, and nobody would ever remove it.
+   * Somebody let the object go by hand meanwhile. What was made in this life for one that is gone
+   * was told to nobody, and nobody would ever remove it.
    */
   async #takeBack(object: LogicalVolume, { code }: KubeError): Promise<void> {
     const { client, kind, volumes, log } = this.#parts;

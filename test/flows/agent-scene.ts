@@ -79,7 +79,7 @@ export class AgentScene {
     const chance = () => 0.5;
     const client = new KubeClient({ transport: this.transport, clock, chance });
     const scopes = [{ fieldSelector: 'spec.nodeName=n1' }] as const;
-    this.informer = new Informer({ client, kind, scopes, clock, chance });
+    this.informer = new Informer({ client, kind, scopes, clock, chance, lists: 'cached' });
     const ledger = new Ledger();
     ledger.follow(this.informer);
     const newId = () => {

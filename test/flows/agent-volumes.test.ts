@@ -353,6 +353,30 @@ test('an object that is gone, and in a store that lags is not, leaves no volume 
   await scene.until('the other is told', isMade(scene, 'pvc-2'));
 });
 
+test('nothing is made for an object that an earlier life let go, and a list still has', async () => {
+  const scene = await started();
+  const lvcreates = () => scene.runs().filter((run) => run === 'lvm lvcreate').length;
+  scene.put('pvc-1');
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  scene.delete('pvc-1');
+  await scene.until('released', isReleased(scene, 'pvc-1'));
+  scene.kill();
+  await scene.recover();
+  // The server remembers what was before its status, its deletion and its end.
+  scene.api.cacheLag = 3;
+  scene.transport.isHeld = true;
+  scene.stage.world.faults.next('lvcreate', { kind: 'killed', when: 'after' });
+  scene.start();
+  await scene.until('listed', () => scene.informer.get({ name: 'pvc-1' }) !== undefined);
+  assert.equal(scene.informer.get({ name: 'pvc-1' })?.status, undefined);
+  await scene.settle(2_000);
+  scene.transport.isHeld = false;
+  await scene.until('heard', () => scene.informer.get({ name: 'pvc-1' }) === undefined);
+  await scene.settle(10_000);
+  assert.equal(scene.lv('pvc-1'), undefined);
+  assert.equal(lvcreates(), 1);
+});
+
 test('trap 20: a thick volume waits for its snapshots, which would be lost with it', async () => {
   const scene = await started();
   scene.put('pvc-1');
