@@ -118,6 +118,8 @@ export type ObservedDevice = {
   readonly isSwap: boolean;
   /** Partitions, dm devices and others that stand on this one. */
   readonly holders: readonly string[];
+  /** Of what a pvmove copies with, when the kernel tells it: the number of what is emptied. */
+  readonly emptied: string | undefined;
   readonly partitionTable: string;
   readonly partitionLabel: string;
   readonly partitionType: string;

@@ -70,6 +70,7 @@ function cleared(devices: readonly ObservedDevice[], path: string): readonly Obs
   const gone = devices.find((device) => device.path === path)?.holders ?? [];
   const empty = {
     holders: [],
+    emptied: undefined,
     partitionTable: '',
     fileSystem: '',
     signatures: { kind: 'none' },

@@ -9,6 +9,7 @@ import {
   parseMounts,
   parseSwaps,
 } from '../lvm/devices.ts';
+import { lookMirrors, parseMirrors } from '../lvm/dm-status.ts';
 import { isHalfMade, lookHeaders, unknownGroup } from '../lvm/headers.ts';
 import {
   linksDirectory,
@@ -49,7 +50,23 @@ export async function observeNode(
   const facts = { ...common, links };
   const devices: ObservedDevice[] = [];
   for (const device of found) devices.push(await observeDevice(host, device, facts, signal));
-  return { ...lvm, devices: await withUsers(host, devices) };
+  const moved = await withMoves(host, devices, signal);
+  return { ...lvm, devices: await withUsers(host, moved) };
+}
+
+/** A move stands on what it empties and on what it fills: only the kernel tells them apart. */
+async function withMoves(
+  host: Host,
+  devices: readonly ObservedDevice[],
+  signal?: Signal,
+): Promise<readonly ObservedDevice[]> {
+  if (!devices.some(({ path }) => /-pvmove[0-9]+$/.test(path))) return devices;
+  const mirrors = parseMirrors((await read(host, lookMirrors, signal)).stdout);
+  return devices.map((device) => {
+    const mirror = mirrors.find(({ name }) => device.path === `/dev/mapper/${name}`);
+    const [emptied] = mirror?.devices ?? [];
+    return emptied === undefined ? device : { ...device, emptied };
+  });
 }
 
 /** As it is, or once it is wiped with its partitions. */

@@ -15,7 +15,7 @@ import type { LabelRow } from './report.ts';
 /** A block device as lsblk alone shows it. */
 export type BlockDevice = Omit<
   ObservedDevice,
-  'links' | 'backingFile' | 'signatures' | 'label' | 'exclusiveOpen' | 'users'
+  'links' | 'backingFile' | 'emptied' | 'signatures' | 'label' | 'exclusiveOpen' | 'users'
 > & { readonly kernelPath: string };
 
 /** Everything that the other looks add to it. */
@@ -91,6 +91,7 @@ export function assembleDevice(device: BlockDevice, facts: DeviceFacts): Observe
     links: names.filter((name) => name !== device.path),
     mountPoints: [...new Set(mountPoints)],
     isSwap: device.isSwap || facts.swaps.some((swap) => allNames.includes(swap)),
+    emptied: undefined,
     // On a partition lsblk repeats the table of its disk.
     partitionTable: device.type === 'part' ? '' : device.partitionTable,
     backingFile: facts.backingFiles.get(kernelPath) ?? '',

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readRecorded, type Suite, suites } from '../../test/fixtures/recorded.ts';
-import { parseRaidHealth, parseSnapshotFill, parseThinPoolHealth } from './dm-status.ts';
+import {
+  parseMirrors,
+  parseRaidHealth,
+  parseSnapshotFill,
+  parseThinPoolHealth,
+} from './dm-status.ts';
 
 /** As a 7.2 kernel printed them. */
 const samples = {
@@ -128,4 +133,12 @@ test('a snapshot tells how full it is; one that overflowed is full', () => {
   assert.throws(() => parseSnapshotFill('vg-s1: 0 65536 snapshot 16'), {
     code: 'UnreadableReport',
   });
+});
+
+test('a mirror tells what it is of, the source first', () => {
+  const line = 'vg1-pvmove0: 0 81920 mirror 2 8:32 8:16 31/80 1 AA 1 core';
+  assert.deepEqual(parseMirrors(line), [{ name: 'vg1-pvmove0', devices: ['8:32', '8:16'] }]);
+  assert.deepEqual(parseMirrors('No devices found'), []);
+  const unlike = 'vg1-pvmove0: 0 81920 mirror 2 sdc sdb 31/80 1 AA 1 core';
+  assert.throws(() => parseMirrors(unlike), { code: 'UnreadableReport' });
 });

@@ -10,6 +10,7 @@ import type { Command } from './command.ts';
 export const lookThinPoolHealth: Command = statusOf('thin-pool');
 export const lookRaidHealth: Command = statusOf('raid');
 export const lookSnapshotFill: Command = statusOf('snapshot');
+export const lookMirrors: Command = statusOf('mirror');
 
 export type ThinPoolHealth = {
   /** LVM's pool `vg/pool` is `vg-pool-tpool` to the kernel. */
@@ -30,6 +31,9 @@ export type RaidHealth = {
 };
 
 export type SnapshotFill = { readonly name: string; readonly percent: number };
+
+/** What pvmove copies with is a mirror of what it empties, the first, and of what it fills. */
+export type Mirror = { readonly name: string; readonly devices: readonly string[] };
 
 const line = /^(\S+): \d+ \d+ (\S+) (.*)$/;
 const ratio = /^(\d+)\/(\d+)$/;
@@ -65,6 +69,16 @@ export function parseSnapshotFill(output: string): readonly SnapshotFill[] {
   return linesOf(output, 'snapshot').map(({ name, rest: [fill = ''], text }) => {
     const percent = /^[A-Z]/.test(fill) ? 100 : percentOf(fill, text);
     return { name, percent };
+  });
+}
+
+/** One line for each stretch that is copied. Devices are told by their numbers. */
+export function parseMirrors(output: string): readonly Mirror[] {
+  return linesOf(output, 'mirror').map(({ name, rest: [count = '', ...rest], text }) => {
+    const devices = rest.slice(0, Number(count));
+    const isRead = devices.length > 0 && devices.every((one) => /^\d+:\d+$/.test(one));
+    if (!isRead) throw unreadable(text);
+    return { name, devices };
   });
 }
 

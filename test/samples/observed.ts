@@ -155,6 +155,7 @@ export function sampleDevice(given: Partial<ObservedDevice> = {}): ObservedDevic
     mountPoints: [],
     isSwap: false,
     holders: [],
+    emptied: undefined,
     partitionTable: '',
     partitionLabel: '',
     partitionType: '',

@@ -345,6 +345,7 @@ function idleDisk(path: string, pvUuid: string): ObservedDevice {
     mountPoints: [],
     isSwap: false,
     holders: [],
+    emptied: undefined,
     partitionTable: '',
     partitionLabel: '',
     partitionType: '',

@@ -200,7 +200,7 @@ function read(key: string, value: unknown): unknown {
 const blankDevice: ObservedDevice = {
   ...{ path: '', number: '', links: [], type: 'disk', sizeBytes: noBytes },
   ...{ model: '', serial: '', wwn: '', isReadOnly: false, isSuspended: false },
-  ...{ mountPoints: [], isSwap: false, holders: [] },
+  ...{ mountPoints: [], isSwap: false, holders: [], emptied: undefined },
   ...{ partitionTable: '', partitionLabel: '', partitionType: '' },
   ...{ fileSystem: '', backingFile: '', signatures: { kind: 'none' }, label: { kind: 'none' } },
   ...{ exclusiveOpen: 'free', users: [] },

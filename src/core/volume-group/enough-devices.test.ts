@@ -52,7 +52,10 @@ test('a device that comes lets another leave where both are needed', () => {
 test('a move that was begun goes on to its end, and the device stays then', () => {
   const mapped = '/dev/mapper/vg1-pvmove0';
   const moving = sampleDevice({ path: mapped, type: 'lvm' });
-  stepOf(plan(mirrored, nodeWith([full, roomy], [moving])), 'evacuate-pv');
+  const vgs = [sampleVg({ pvs: [full, roomy] })];
+  const emptied = sampleDevice({ path: '/dev/sdb', holders: [mapped] });
+  const filled = sampleDevice({ path: '/dev/sdc', holders: [mapped] });
+  stepOf(plan(mirrored, nodeOf([emptied, filled, moving], { vgs })), 'evacuate-pv');
   assertBlocked(plan(mirrored, nodeWith([bare, roomy])), 'DeviceStays', few);
 });
 

@@ -215,33 +215,36 @@ type Looked = { readonly node: ObservedNode; readonly choice: Choice };
 
 function planRelease(desired: DesiredVg, vg: ObservedVg, looked: Looked): Decision | undefined {
   const { node, choice } = looked;
-  const isBegun = isMoving(vg, node);
+  // A move that was begun goes on to its end, also where the device is wanted again by now: what is
+  // moved stays locked, and another move could not take it along.
+  const begun = pvBeingMoved(desired, vg, node);
+  if (begun !== undefined) return evacuation(vg, begun);
   for (const pv of vg.pvs) {
     if (!desired.release.includes(pv.uuid)) continue;
-    const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
-    // By another name, or named again: it is wanted after all. A move that was begun goes on to its
-    // end, or what is moved stays locked.
-    if (isWanted(desired.selector, pathsOfPv(pv, node))) {
-      if (isBegun) return next({ kind: 'evacuate-pv', ...target });
-      continue;
-    }
+    // By another name, or named again: it is wanted after all.
+    if (isWanted(desired.selector, pathsOfPv(pv, node))) continue;
     const unseen = unseenNames(desired, choice);
     if (unseen.length > 0) {
       const message = `${pv.device} stays in ${vg.name} while there is no ${showList(unseen)}: it \
 may be another name of it`;
       return blocked('DeviceStays', message);
     }
-    const few = isBegun && pv.freeBytes < pv.sizeBytes ? undefined : tooFewLeft(desired, vg, pv);
+    const few = tooFewLeft(desired, vg, pv);
     if (few !== undefined) return few;
     if (pv.freeBytes === pv.sizeBytes) {
       const permit = permitFor({ deed: 'reduce-vg', vg, pv });
       if (isBlocked(permit)) return blocked('DeviceStays', permit.message);
+      const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
       return next({ kind: 'reduce-vg', ...target, permit });
     }
-    const full = isBegun ? undefined : roomElsewhere(vg, pv);
-    return full ?? next({ kind: 'evacuate-pv', ...target });
+    return roomElsewhere(vg, pv) ?? evacuation(vg, pv);
   }
   return undefined;
+}
+
+function evacuation(vg: ObservedVg, pv: ObservedPv): Decision {
+  const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
+  return next({ kind: 'evacuate-pv', ...target });
 }
 
 /**
@@ -252,16 +255,27 @@ export function planBegunMove(desired: DesiredVg, node: ObservedNode): Decision 
   const vg = usableVg(node, desired.name);
   // Whoever removes it says why it cannot go.
   if (isBlocked(vg) || !vg.tags.includes(desired.ownerTag)) return rest;
-  const pv = vg.pvs.find(
-    ({ uuid, device }) =>
-      desired.release.includes(uuid) &&
-      node.devices.some(
-        (each) => namesOf(each).includes(device) && each.holders.some((path) => isMoveIn(vg, path)),
-      ),
-  );
-  if (pv === undefined) return rest;
-  const target = { vg: vg.name, vgUuid: vg.uuid, device: pv.device, pvUuid: pv.uuid };
-  return next({ kind: 'evacuate-pv', ...target });
+  const pv = pvBeingMoved(desired, vg, node);
+  return pv === undefined ? rest : evacuation(vg, pv);
+}
+
+/**
+ * The device that a move of ours empties: one that shall leave, or should when it was begun. A move
+ * stands on those that it fills, too, and these may be others that shall leave.
+ */
+function pvBeingMoved(
+  { release }: DesiredVg,
+  vg: ObservedVg,
+  node: ObservedNode,
+): ObservedPv | undefined {
+  const moves = node.devices.filter(({ path }) => isMoveIn(vg, path));
+  return vg.pvs.find(({ uuid, device }) => {
+    if (!release.includes(uuid)) return false;
+    const on = node.devices.find((each) => namesOf(each).includes(device));
+    const isOn = ({ path, emptied }: ObservedDevice) =>
+      emptied === undefined ? on?.holders.includes(path) : on?.number === emptied;
+    return moves.some(isOn);
+  });
 }
 
 function unseenNames({ selector }: DesiredVg, { missing }: Choice): readonly string[] {

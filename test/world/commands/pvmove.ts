@@ -44,7 +44,8 @@ export function beginMove(machine: Machine, parsed: Arguments): Outcome | undefi
   if (!vg.pvs.some((other) => other !== pv && freeExtentsOf(other) > 0)) {
     return voice.fail('No extents available for allocation.');
   }
-  if (freeExtentsOf(pv) === pv.extents) return voice.fail(`No data to move for ${vg.name}.`);
+  // What another move brings is locked, and cannot be taken along.
+  if (sourcesOn(vg, pv).length === 0) return voice.fail(`No data to move for ${vg.name}.`);
   const refusal = planMove(vg, pv, voice);
   if (refusal !== undefined) return refusal;
   machine.commit(vg);

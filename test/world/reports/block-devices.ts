@@ -2,7 +2,7 @@ import type { Machine } from '../machine.ts';
 import { type Device, type Lv, type Strand, strandsOf, virtualBytes } from '../model.ts';
 import { mountLine } from '../mount-table.ts';
 import { type Outcome, Voice } from '../text.ts';
-import { dmNameOf, dmUuid, mapperPath } from './names.ts';
+import { dmNameOf, dmUuid, mapperPath, moveDmName } from './names.ts';
 
 /** `lsblk --json`: disks with their partitions and the volumes that stand on them. */
 export function lsblk(machine: Machine, argv: readonly string[]): Outcome {
@@ -87,22 +87,25 @@ function volumesOn(machine: Machine, device: Device): readonly Lv[] {
   });
 }
 
-/** What a pvmove copies with stands on the device that is emptied. */
+/** What a pvmove copies with stands on the device that is emptied, and on those that are filled. */
 function movesOn(machine: Machine, device: Device): readonly Node[] {
   const uuid = device.label?.pvUuid;
   const vg = uuid === undefined ? undefined : machine.vgOfPv(uuid);
-  const at = vg?.moves.findIndex((move) => move.pv.uuid === uuid) ?? -1;
-  if (vg === undefined || at < 0) return [];
   const nothing = { model: null, serial: null, wwn: null, mountpoint: null, fstype: null };
-  return [
-    {
-      name: `/dev/mapper/${vg.name.replaceAll('-', '--')}-pvmove${at}`,
-      kname: `/dev/dm-${900 + at}`,
-      'maj:min': `254:${900 + at}`,
-      ...{ type: 'lvm', size: device.sizeBytes, ro: false, state: 'running', ...nothing },
-      ...{ pttype: null, partlabel: null, parttype: null },
-    },
-  ];
+  return (vg?.moves ?? []).flatMap((move, at) => {
+    const filled = move.parts.flatMap(({ targets }) => targets.map(({ area }) => area.pv));
+    if (vg === undefined || ![move.pv, ...filled].some((pv) => pv.uuid === uuid)) return [];
+    const size = machine.deviceOf(move.pv)?.sizeBytes ?? 0;
+    return [
+      {
+        name: `/dev/mapper/${moveDmName(vg, at)}`,
+        kname: `/dev/dm-${900 + at}`,
+        'maj:min': `254:${900 + at}`,
+        ...{ type: 'lvm', size, ro: false, state: 'running', ...nothing },
+        ...{ pttype: null, partlabel: null, parttype: null },
+      },
+    ];
+  });
 }
 
 function strandIsOn(strand: Strand, uuid: string | undefined): boolean {
