@@ -1,11 +1,17 @@
 import type { ObservedNode } from '../core/observed.ts';
 import { type Begun, lostBegun, noteOfBegun, stillBegun } from '../core/volume-group/begun.ts';
+import {
+  type Labels,
+  labelledFor,
+  labelsAfterLook,
+  withLabelling,
+} from '../core/volume-group/labels.ts';
 import type { Engine, NodeTask } from '../engine/engine.ts';
 import type { GroupMemory } from './group-memory.ts';
 
 type Parts = { readonly engine: Engine; readonly memory: GroupMemory };
 
-/** Groups that may have been made, though nobody has seen them yet. */
+/** Groups that may have been made, and disks labelled, though nobody has seen that yet. */
 export class BegunGroups {
   readonly #parts: Parts;
 
@@ -19,6 +25,8 @@ export class BegunGroups {
     return {
       ...task,
       begin: async (step, node) => {
+        await memory.noteLabels(withLabelling(await memory.labels(), step, node));
+        if (step.kind !== 'create-vg') return;
         const others = await memory.begun();
         await memory.noteBegun(new Map([...others, [step.vg, noteOfBegun(step, node)]]));
       },
@@ -41,6 +49,22 @@ export class BegunGroups {
     const open = stillBegun(await this.#open(), node);
     await this.#parts.memory.noteBegun(open);
     return open;
+  }
+
+  /** PVs that were labelled for a group and are not in it: with it their labels go. */
+  async labelled(vg: string): Promise<readonly string[]> {
+    const { engine, memory } = this.#parts;
+    const noted = await memory.labels();
+    if (noted.size === 0) return [];
+    return labelledFor(vg, await this.settleLabels(await engine.observeNode([])));
+  }
+
+  /** With a look at the disks: labels that are gone, or in a group, are struck out. */
+  async settleLabels(node: ObservedNode): Promise<Labels> {
+    const { memory } = this.#parts;
+    const noted = labelsAfterLook(await memory.labels(), node);
+    await memory.noteLabels(noted);
+    return noted;
   }
 
   async #open(): Promise<Begun> {

@@ -3,6 +3,7 @@ import type { Wipes } from '../core/device/wipes.ts';
 import type { ObservedVg } from '../core/observed.ts';
 import { knownGroups } from '../core/own-group.ts';
 import type { Begun } from '../core/volume-group/begun.ts';
+import type { Labels } from '../core/volume-group/labels.ts';
 import type { NodeFiles } from './node-files.ts';
 
 type LeavingGroup = Pick<ObservedVg, 'name' | 'uuid' | 'pvs'>;
@@ -78,6 +79,16 @@ export class GroupMemory {
 
   async forgetBegun(name: string): Promise<void> {
     await this.noteBegun(new Map([...(await this.begun())].filter(([each]) => each !== name)));
+  }
+
+  /** Labels that were put on disks, or are about to be. */
+  labels(): Promise<Labels> {
+    return this.#files.readLabels();
+  }
+
+  async noteLabels(labels: Labels): Promise<void> {
+    const before = await this.labels();
+    if (!isSameJson([...before], [...labels])) await this.#files.writeLabels(labels);
   }
 
   /** Disks that were wiped, or are about to be. */

@@ -9,12 +9,14 @@ import { leavingVg } from '../core/volume-group/leaving.ts';
 import type { Engine } from '../engine/engine.ts';
 import { settled } from '../engine/job.ts';
 import { begunMoveTask, thinPoolTask, volumeGroupTask } from '../engine/tasks.ts';
+import type { BegunGroups } from './begun-groups.ts';
 import type { GroupMemory } from './group-memory.ts';
 
 type Parts = {
   readonly engine: Engine;
   readonly memory: GroupMemory;
   readonly removals: Pick<RemovalNotes, 'groupRemoved'>;
+  readonly begun: BegunGroups;
 };
 
 type Seen = Parameters<typeof leavingNode>[1];
@@ -32,7 +34,7 @@ export class GroupRemoval {
    * says why it stays.
    */
   async take(group: LvmVolumeGroup, seen: Seen): Promise<void> {
-    const { engine, memory } = this.#parts;
+    const { engine, memory, begun } = this.#parts;
     const { name } = group.metadata;
     const { volumeGroups, thinPools } = leavingNode(group, seen);
     try {
@@ -42,7 +44,8 @@ export class GroupRemoval {
       for (const vg of volumeGroups) {
         const all = { volumeGroups, thinPools, deviceClasses: [] };
         await this.#note(vg);
-        const release = [...vg.release, ...(await memory.leavingPvs(name))];
+        const labels = [...(await memory.leavingPvs(name)), ...(await begun.labelled(name))];
+        const release = [...vg.release, ...labels];
         settled(await engine.submitNode(volumeGroupTask({ ...vg, release }, all)));
       }
       await this.#tell(name);

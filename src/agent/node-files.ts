@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { OperationError } from '../base/failures.ts';
 import type { Wipes } from '../core/device/wipes.ts';
 import type { Begun } from '../core/volume-group/begun.ts';
+import type { Labels } from '../core/volume-group/labels.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { readKnownGroups, writeKnownGroups } from '../host/known-groups.ts';
 import { readWipes, writeWipes } from '../host/wiped-disks.ts';
@@ -29,6 +30,9 @@ export type NodeFiles = {
   /** Groups that are being made. */
   readBegun(): Promise<Begun>;
   writeBegun(begun: Begun): Promise<void>;
+  /** Labels that are being put on disks for groups. */
+  readLabels(): Promise<Labels>;
+  writeLabels(labels: Labels): Promise<void>;
   /** Groups that were given up. */
   readForgotten(): Promise<ReadonlyMap<string, string>>;
   writeForgotten(forgotten: ReadonlyMap<string, string>): Promise<void>;
@@ -62,6 +66,8 @@ export function nodeFiles({ lvmdFile, stateDirectory, reread }: Places): NodeFil
     writeLeaving: (leaving) => writeKnownGroups(stateDirectory, leaving, 'leaving.json'),
     readBegun: () => readKnownGroups(stateDirectory, 'begun.json'),
     writeBegun: (begun) => writeKnownGroups(stateDirectory, begun, 'begun.json'),
+    readLabels: () => readKnownGroups(stateDirectory, 'labels.json'),
+    writeLabels: (labels) => writeKnownGroups(stateDirectory, labels, 'labels.json'),
     readForgotten: () => readKnownGroups(stateDirectory, 'forgotten.json'),
     writeForgotten: (forgotten) => writeKnownGroups(stateDirectory, forgotten, 'forgotten.json'),
   };

@@ -101,9 +101,10 @@ export class VolumeGroups {
     this.#parts = parts;
     this.#marks = new GroupMarks(parts);
     this.#memory = new GroupMemory(parts.files);
-    this.#begun = new BegunGroups({ engine: parts.engine, memory: this.#memory });
-    const { engine, removals } = parts;
-    this.#removal = new GroupRemoval({ engine, memory: this.#memory, removals });
+    const kept = { engine: parts.engine, memory: this.#memory };
+    this.#begun = new BegunGroups(kept);
+    const { removals } = parts;
+    this.#removal = new GroupRemoval({ ...kept, begun: this.#begun, removals });
     this.#reports = new GroupReports(parts);
     this.#queue = new WorkQueue({
       ...{ clock: parts.clock, chance: parts.chance, workers: 1 },
@@ -346,6 +347,7 @@ export class VolumeGroups {
   async #settleMemory(wish: NodeWish, node: ObservedNode, troubles: Troubles): Promise<void> {
     try {
       await this.#begun.settle(node);
+      await this.#begun.settleLabels(node);
       // Also one that lacks a disk, and of which nothing can be learned.
       await this.#memory.keep(groupsHere(wish.desired, node));
     } catch (error) {

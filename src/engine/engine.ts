@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import { passesMaxOn } from '../core/foresee.ts';
 import type { ObservedDevice, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
-import type { CreateVg, Decision, Step } from '../core/step.ts';
+import type { CreateVg, Decision, ExtendVg, Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
@@ -26,8 +26,8 @@ export type NodeTask<Status> = {
   /** By which devices are called in what is wanted. */
   readonly paths: readonly string[];
   plan(node: ObservedNode): Decision;
-  /** Comes before a group is made: whoever dies after it must be able to know of it. */
-  begin?(step: CreateVg, node: ObservedNode): Promise<void>;
+  /** Comes before disks are taken: whoever dies after it must be able to know of it. */
+  begin?(step: CreateVg | ExtendVg, node: ObservedNode): Promise<void>;
   status(node: ObservedNode): Status;
 };
 
@@ -244,7 +244,9 @@ export class Engine {
       if (last.repeats > limits.staleRetriesMax) throw endless(task, decision.step, last.repeats);
       failure = undefined;
       if (decision.step.kind === 'wipe-device') wipeOnce(decision.step.device, wiped);
-      if (decision.step.kind === 'create-vg') await task.begin?.(decision.step, node);
+      if (decision.step.kind === 'create-vg' || decision.step.kind === 'extend-vg') {
+        await task.begin?.(decision.step, node);
+      }
       this.#touch(task.vg, touchedBy(decision.step, node));
       try {
         await execute(this.#tools.host, decision.step, { noun, volume }, this.#tools.trace);

@@ -8,12 +8,13 @@ import { writeDurably } from './durable-file.ts';
  * group whose disks are all gone looks like one that was never made; only this tells them apart.
  * `leaving.json` has those that are being removed: one of these that is gone was removed.
  * `begun.json` has those that are being made, with their disks: one of these may be on one of them.
+ * `labels.json` has disks that were labelled for groups, with their PVs: they may not be in them.
  * `forgotten.json` has those that an administrator gave up, as far as they were known: others may
  * tell of them still.
  */
 export type KnownGroups = ReadonlyMap<string, string>;
 
-type GroupsFile = 'groups.json' | 'leaving.json' | 'begun.json' | 'forgotten.json';
+type GroupsFile = 'groups.json' | 'leaving.json' | 'begun.json' | 'labels.json' | 'forgotten.json';
 
 export async function readKnownGroups(
   directory: string,

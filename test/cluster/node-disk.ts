@@ -18,6 +18,7 @@ export class NodeDisk {
   wipes: Wipes = new Map();
   #leaving: Groups = new Map();
   #begun: Groups = new Map();
+  #labels: Groups = new Map();
   #forgotten: Groups = new Map();
   #removals: ReadonlyMap<string, SeenIn> = new Map();
   /** How often a file cannot be read or written. */
@@ -89,6 +90,10 @@ export class NodeDisk {
       readBegun: () => this.#do(life, () => this.#begun),
       writeBegun: keep((groups) => {
         this.#begun = groups;
+      }),
+      readLabels: () => this.#do(life, () => this.#labels),
+      writeLabels: keep((groups) => {
+        this.#labels = groups;
       }),
       readForgotten: () => this.#do(life, () => this.#forgotten),
       writeForgotten: keep((groups) => {

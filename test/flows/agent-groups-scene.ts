@@ -43,6 +43,7 @@ export class GroupScene {
   known: ReadonlyMap<string, string> = new Map();
   leaving: ReadonlyMap<string, string> = new Map();
   begun: ReadonlyMap<string, string> = new Map();
+  labels: ReadonlyMap<string, string> = new Map();
   forgotten: ReadonlyMap<string, string> = new Map();
   /** What was last told of the disks. */
   inventory: Inventory | undefined;
@@ -110,6 +111,10 @@ export class GroupScene {
         writeBegun: async (begun) => {
           if (this.refusesBegun) throw new OperationError('FileFailed', 'begun.json: disk full');
           if (!signal.aborted) this.begun = begun;
+        },
+        readLabels: async () => this.labels,
+        writeLabels: async (labels) => {
+          if (!signal.aborted) this.labels = labels;
         },
         readForgotten: async () => this.forgotten,
         writeForgotten: async (forgotten) => {
