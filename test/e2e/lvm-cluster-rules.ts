@@ -193,19 +193,7 @@ export function changeRules(
   plain: LvmDeviceClass,
   mirror: LvmDeviceClass,
 ): readonly Rule[] {
-  const [first, ...others] = plain.deviceSelector?.optionalPaths ?? [];
-  const ofPool = (what: string, changes: object, why: RegExp): Rule => {
-    return [what, clusterOf([{ ...pool, ...changes }, plain, mirror]), why];
-  };
-  const ofPlain = (what: string, changes: object, why: RegExp): Rule => {
-    return [what, clusterOf([pool, { ...plain, ...changes }, mirror]), why];
-  };
-  const ofMirror = (what: string, changes: object, why: RegExp): Rule => {
-    return [what, clusterOf([pool, plain, { ...mirror, ...changes }]), why];
-  };
-  const { optionalPaths } = mirror.deviceSelector ?? {};
-  const inPool = (changes: object) => ({ thinPoolConfig: { ...pool.thinPoolConfig, ...changes } });
-  const forceWipe = { forceWipeDevicesAndDestroyAllData: true };
+  const all = [pool, plain, mirror];
   return [
     [
       'a second one',
@@ -219,78 +207,102 @@ export function changeRules(
       withSpec(clusterOf([]), external ?? {}),
       /configurationPolicy cannot be changed: delete the LVMCluster and make it anew/,
     ],
-    ofPool('another pool', inPool({ name: 'p2' }), /thinPoolConfig.name is .*make another device/),
-    ofPool('another share', inPool({ sizePercent: 80 }), /sizePercent is 80: keep it at 90/),
-    ofPool('other chunks', inPool({ chunkSize: '256Ki' }), /chunkSize is .*keep it at .*128Ki/),
-    ofPool(
-      'chunks that the host chooses',
-      inPool({ chunkSizeCalculationPolicy: 'Host' }),
-      /chunkSizeCalculationPolicy is .*keep it at .*Static/,
-    ),
-    ofPool('huge chunks', inPool({ chunkSize: '2Gi' }), /write a multiple of 64Ki from 64Ki/),
-    ofPool('much metadata', inPool({ metadataSize: '17Gi' }), /write a size from 2Mi to 16Gi/),
-    ofPool('less metadata', inPool({ metadataSize: '8Mi' }), /at least 16Mi: metadata cannot shr/),
-    ofPool('no pool', { thinPoolConfig: undefined }, /thinPoolConfig is missing: keep it at/),
-    ofPlain(
-      'a pool',
-      { thinPoolConfig: thin().thinPoolConfig },
-      /thinPoolConfig is .*leave it out/,
-    ),
-    ofPlain('RAID', { raidConfig: { type: 'raid1' } }, /raidConfig is .*leave it out/),
-    ofPlain('other nodes', { nodeSelector: onLinux }, /nodeSelector is .*leave it out/),
-    ofPlain('another file system', { fstype: 'xfs' }, /fstype cannot be changed/),
-    ofPlain(
-      'leave to wipe',
-      { deviceSelector: { ...plain.deviceSelector, ...forceWipe } },
-      /forceWipeDevicesAndDestroyAllData is true: keep it at false/,
-    ),
-    ofPlain(
-      'another reclaim policy',
-      { storageClassOptions: { reclaimPolicy: 'Retain' } },
-      /reclaimPolicy/,
-    ),
-    ofPlain(
-      'another binding mode',
-      { storageClassOptions: { volumeBindingMode: 'Immediate' } },
-      /volumeBindingMode is .*keep it at .*WaitForFirstConsumer/,
-    ),
-    ofPlain(
-      'other parameters',
-      { storageClassOptions: { additionalParameters: { x: 'y' } } },
-      /additionalParameters is .*it cannot be changed/,
-    ),
-    ofMirror('no RAID', { raidConfig: undefined }, /raidConfig is missing: keep it at .*raid1/),
-    ofMirror(
-      'other RAID',
-      { raidConfig: { type: 'raid10' } },
-      /raidConfig is .*keep it at .*raid1/,
-    ),
-    ofMirror(
-      'more copies',
-      { raidConfig: { type: 'raid1', mirrors: 2 } },
-      /raidConfig is .*keep it/,
-    ),
-    ofMirror('all nodes', { nodeSelector: undefined }, /nodeSelector is missing: keep it at/),
-    ofMirror(
-      'fewer nodes',
-      { nodeSelector: nodesWith('kubernetes.io/hostname', 'n1') },
-      /nodeSelector is .*keep it at/,
-    ),
-    ofMirror(
-      'no leave to wipe',
-      { deviceSelector: { optionalPaths } },
-      /forceWipeDevicesAndDestroyAllData is false: keep it at true/,
-    ),
-    ofPlain('a shared class', { deviceAccessPolicy: 'shared' }, /deviceAccessPolicy cannot be/),
-    ofPlain(
-      'a path twice',
-      { deviceSelector: { optionalPaths: [first, first, ...others] } },
-      /name each device once/,
-    ),
+    ...poolRules(pool, all),
+    ...plainRules(plain, all),
+    ...mirrorRules(mirror, all),
     [
       'from paths to every disk',
       clusterOf([pool, { name: plain.name, fstype: 'ext4' }, mirror]),
       /a class with paths never takes every disk/,
     ],
+  ];
+}
+
+/** How one class of an LVMCluster may not be changed, while the others stay as they are. */
+function changes(one: LvmDeviceClass, all: readonly LvmDeviceClass[]) {
+  return (what: string, changed: object, why: RegExp): Rule => {
+    return [
+      what,
+      clusterOf(all.map((each) => (each === one ? { ...each, ...changed } : each))),
+      why,
+    ];
+  };
+}
+
+function poolRules(pool: LvmDeviceClass, all: readonly LvmDeviceClass[]): readonly Rule[] {
+  const of = changes(pool, all);
+  const inPool = (changed: object) => ({ thinPoolConfig: { ...pool.thinPoolConfig, ...changed } });
+  return [
+    of('another pool', inPool({ name: 'p2' }), /thinPoolConfig.name is .*make another device/),
+    of('another share', inPool({ sizePercent: 80 }), /sizePercent is 80: keep it at 90/),
+    of('other chunks', inPool({ chunkSize: '256Ki' }), /chunkSize is .*keep it at .*128Ki/),
+    of(
+      'chunks that the host chooses',
+      inPool({ chunkSizeCalculationPolicy: 'Host' }),
+      /chunkSizeCalculationPolicy is .*keep it at .*Static/,
+    ),
+    of('huge chunks', inPool({ chunkSize: '2Gi' }), /write a multiple of 64Ki from 64Ki/),
+    of('much metadata', inPool({ metadataSize: '17Gi' }), /write a size from 2Mi to 16Gi/),
+    of('less metadata', inPool({ metadataSize: '8Mi' }), /at least 16Mi: metadata cannot shr/),
+    of('no pool', { thinPoolConfig: undefined }, /thinPoolConfig is missing: keep it at/),
+  ];
+}
+
+function plainRules(plain: LvmDeviceClass, all: readonly LvmDeviceClass[]): readonly Rule[] {
+  const [first, ...rest] = plain.deviceSelector?.optionalPaths ?? [];
+  const of = changes(plain, all);
+  const forceWipe = { forceWipeDevicesAndDestroyAllData: true };
+  return [
+    of('a pool', { thinPoolConfig: thin().thinPoolConfig }, /thinPoolConfig is .*leave it out/),
+    of('RAID', { raidConfig: { type: 'raid1' } }, /raidConfig is .*leave it out/),
+    of('other nodes', { nodeSelector: onLinux }, /nodeSelector is .*leave it out/),
+    of('another file system', { fstype: 'xfs' }, /fstype cannot be changed/),
+    of(
+      'leave to wipe',
+      { deviceSelector: { ...plain.deviceSelector, ...forceWipe } },
+      /forceWipeDevicesAndDestroyAllData is true: keep it at false/,
+    ),
+    of(
+      'another reclaim policy',
+      { storageClassOptions: { reclaimPolicy: 'Retain' } },
+      /reclaimPolicy/,
+    ),
+    of(
+      'another binding mode',
+      { storageClassOptions: { volumeBindingMode: 'Immediate' } },
+      /volumeBindingMode is .*keep it at .*WaitForFirstConsumer/,
+    ),
+    of(
+      'other parameters',
+      { storageClassOptions: { additionalParameters: { x: 'y' } } },
+      /additionalParameters is .*it cannot be changed/,
+    ),
+    of('a shared class', { deviceAccessPolicy: 'shared' }, /deviceAccessPolicy cannot be/),
+    of(
+      'a path twice',
+      { deviceSelector: { optionalPaths: [first, first, ...rest] } },
+      /name each device once/,
+    ),
+  ];
+}
+
+function mirrorRules(mirror: LvmDeviceClass, all: readonly LvmDeviceClass[]): readonly Rule[] {
+  const { optionalPaths } = mirror.deviceSelector ?? {};
+  const of = changes(mirror, all);
+  return [
+    of('no RAID', { raidConfig: undefined }, /raidConfig is missing: keep it at .*raid1/),
+    of('other RAID', { raidConfig: { type: 'raid10' } }, /raidConfig is .*keep it at .*raid1/),
+    of('more copies', { raidConfig: { type: 'raid1', mirrors: 2 } }, /raidConfig is .*keep it/),
+    of('all nodes', { nodeSelector: undefined }, /nodeSelector is missing: keep it at/),
+    of(
+      'fewer nodes',
+      { nodeSelector: nodesWith('kubernetes.io/hostname', 'n1') },
+      /nodeSelector is .*keep it at/,
+    ),
+    of(
+      'no leave to wipe',
+      { deviceSelector: { optionalPaths } },
+      /forceWipeDevicesAndDestroyAllData is false: keep it at true/,
+    ),
   ];
 }

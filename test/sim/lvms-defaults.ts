@@ -19,9 +19,9 @@ export class LvmsDefaults {
     this.#stage = stage;
     stage.api.listeners.add(({ collection, after }) => {
       if (after === undefined) return;
-      if (collection === collections.lvmClusters) this.#cluster(after as unknown as LvmCluster);
+      if (collection === collections.lvmClusters) this.#cluster(after);
       if (collection === collections.lvmVolumeGroups) {
-        this.#group(after as unknown as LvmVolumeGroup);
+        this.#group(after);
       }
     });
   }
@@ -31,16 +31,16 @@ export class LvmsDefaults {
     const classes = classesIn(cluster);
     const isThere = classes.some((one) => one.name === name);
     if (isThere || classes.some((one) => one.default === true)) return false;
-    const { uid = '' } = cluster.metadata;
+    const { uid } = cluster.metadata;
     const group = groupsOf(this.#stage).find(({ metadata }) => metadata.name === name);
     if (group === undefined || group.metadata.deletionTimestamp !== undefined) return false;
     const isOwn = group.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
     const wasNamed = this.#named.get(uid)?.has(name) === true;
-    return isOwn && wasNamed && this.#written.has(group.metadata.uid ?? '');
+    return isOwn && wasNamed && this.#written.has(group.metadata.uid);
   }
 
   #cluster(cluster: LvmCluster): void {
-    const { uid = '' } = cluster.metadata;
+    const { uid } = cluster.metadata;
     const named = this.#named.get(uid) ?? new Set();
     this.#named.set(uid, named);
     const classes = classesIn(cluster);
@@ -49,7 +49,7 @@ export class LvmsDefaults {
     for (const one of classes) if (isAlone || one.default === true) named.add(one.name);
   }
 
-  #group({ metadata: { uid = '' }, spec }: LvmVolumeGroup): void {
+  #group({ metadata: { uid }, spec }: LvmVolumeGroup): void {
     const { who } = this.#stage.api.writes.at(-1) ?? {};
     if (who?.startsWith('operator ') !== true) return;
     if (spec?.default === true) this.#written.add(uid);

@@ -56,7 +56,8 @@ function mirrorLines(machine: Machine, vg: Vg): readonly string[] {
     return stretches.flatMap(({ length, area }) => {
       const [from, to] = [machine.deviceOf(move.pv), machine.deviceOf(area.pv)];
       const sectors = (length * vg.extentBytes) / 512;
-      const line = `${moveDmName(vg, at)}: ${start} ${sectors} mirror 2 ${from?.number} ${to?.number}`;
+      const numbers = `${from?.number} ${to?.number}`;
+      const line = `${moveDmName(vg, at)}: ${start} ${sectors} mirror 2 ${numbers}`;
       start += sectors;
       if (from === undefined || to === undefined) return [];
       return [`${line} 0/${sectors / 2048} 1 AA 1 core`];
