@@ -227,7 +227,7 @@ export const lvmsMutants: readonly ClusterMutant[] = [
   one(
     'a move that was begun is left half done',
     groupPlan,
-    "if (isBegun) return next({ kind: 'evacuate-pv', ...target });",
+    'if (begun !== undefined) return evacuation(vg, begun);',
     '',
   ),
   one(
