@@ -19,6 +19,7 @@ const storagePackages = [
   'btrfs-progs',
   'cryptsetup-bin',
   'multipath-tools',
+  'mdadm',
   'udev',
   'nbd-client',
   'open-iscsi',

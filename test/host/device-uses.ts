@@ -5,8 +5,8 @@ export type Use = {
   readonly kind: 'free' | 'holds something' | 'in use';
   readonly begin: string;
   readonly end?: string;
-  /** What is free is this partition of it. */
-  readonly part?: string;
+  /** What is free is this, with `$d` for its path. */
+  readonly device?: string;
 };
 
 const ext4 = 'mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0';
@@ -30,9 +30,16 @@ export const uses: readonly Use[] = [
     begin: `${ext4} $d; wipefs --all --quiet $d`,
   },
   {
-    ...{ name: 'a partition with nothing in it', kind: 'free', part: '1' },
+    ...{ name: 'a partition with nothing in it', kind: 'free', device: '$d1' },
     begin: onePart,
     end: `wipefs --all --force --quiet $d; ${unparted}`,
+  },
+  {
+    ...{ name: 'a half of a mirror of md', kind: 'free', device: '/dev/md7' },
+    begin: `modprobe raid1
+      mdadm --create /dev/md7 --run --quiet --level=1 --raid-devices=2 $d missing`,
+    end: `wipefs --all --quiet /dev/md7
+      until mdadm --stop --quiet /dev/md7; mdadm --zero-superblock $d; do sleep 0.1; done`,
   },
   { name: 'ext4', kind: 'holds something', begin: `${ext4} $d` },
   { name: 'xfs', kind: 'holds something', begin: 'mkfs.xfs -q -f $d' },
@@ -69,6 +76,20 @@ export const uses: readonly Use[] = [
     ...{ name: 'a mapping on bare ground', kind: 'in use' },
     begin: `${words} of=$d; dmsetup create $n-map --table "0 2048 linear $d 16384"`,
     end: 'dmsetup remove $n-map',
+  },
+  {
+    ...{ name: 'a half of a mirror of md without a superblock, mounted', kind: 'in use' },
+    begin: `modprobe raid1
+      mdadm --build /dev/md8 --quiet --level=1 --raid-devices=2 $d missing; ${ext4} /dev/md8
+      mkdir -p /mnt/$n; mount -o ro /dev/md8 /mnt/$n`,
+    end: 'umount /mnt/$n; mdadm --stop --quiet /dev/md8',
+  },
+  {
+    ...{ name: 'a path of a multipath device', kind: 'in use' },
+    begin: `modprobe -a dm-multipath dm-round-robin
+      ${words} of=$d; dmsetup create $n-paths --uuid mpath-$n --table \
+      "0 $(blockdev --getsz $d) multipath 0 0 1 1 round-robin 0 1 1 $(stat -c %Hr:%Lr $d) 1"`,
+    end: 'dmsetup remove $n-paths',
   },
   {
     ...{ name: 'LUKS, open', kind: 'in use' },

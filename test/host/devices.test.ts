@@ -46,6 +46,10 @@ async function arrange(guest: Guest, { use, path }: Arranged): Promise<void> {
   });
 }
 
+function deviceOf({ use: { device = '$d' }, path }: Arranged): string {
+  return device.replace('$d', path);
+}
+
 async function clear(guest: Guest, { use, path }: Arranged): Promise<void> {
   const name = path.slice('/dev/'.length);
   const end = `d=${path}; n=${name}; ${use.end ?? ':'}`;
@@ -65,7 +69,7 @@ async function takesWhatIsFree(guest: Guest, remote: Remote, arranged: readonly 
   const before = await fingerprints(guest, left);
   await remote.must({ op: 'apply', node });
   const free = arranged.filter(({ use }) => use.kind === 'free');
-  const expected = free.map(({ use, path }) => `${path}${use.part ?? ''}`).toSorted();
+  const expected = free.map(deviceOf).toSorted();
   assert.deepEqual(await devicesOf(guest, 'vg'), expected, describeAll(arranged));
   assert.deepEqual(await fingerprints(guest, left), before);
   await remote.must({ op: 'remove-vg', node });
