@@ -36,31 +36,49 @@ export type TopolvmOptions = {
   readonly lvmdSocket?: string;
 };
 
+/** Half of it may stand beside half of another. */
+export type TopolvmSide = Side & {
+  startNodes(): Promise<void>;
+  startControllers(): Promise<void>;
+  stopNodes(): Promise<void>;
+  stopControllers(): Promise<void>;
+};
+
 /**
  * TopoLVM with the sidecars that claims need, as processes of the nodes and not in pods, with the
  * flags of its chart. No snapshotter, no liveness probes; kubelet is told of it by a program of
  * ours. All of that is to its advantage.
  */
-export function topolvmSide(cluster: Cluster, options: TopolvmOptions = {}): Side {
+export function topolvmSide(cluster: Cluster, options: TopolvmOptions = {}): TopolvmSide {
   const { namespace = 'topolvm-system', lvmd = lvmdFile('topolvm'), lvmdSocket } = options;
-  const running: Running[] = [];
-  const side: Side = {
+  const nodes: Running[] = [];
+  const controllers: Running[] = [];
+  const side: TopolvmSide = {
     name: 'topolvm',
     namespace,
     nameOf: (command) => (isPeer(command) ? names.exec(command)?.[1] : undefined),
     install: async () => {
-      await cluster.apply(accounts(namespace, roles));
-      const [first] = cluster.nodes;
-      if (first === undefined) throw new Error('there is no node');
-      await Promise.all(cluster.nodes.map((node) => prepare(cluster, node, { namespace, lvmd })));
-      for (const node of cluster.nodes) running.push(...(await startNode(node, lvmdSocket)));
-      running.push(...(await startController(first, namespace)));
+      await side.startNodes();
+      await side.startControllers();
       await isServing(cluster, side);
     },
     uninstall: async () => {
-      await stopAll(running);
+      await side.stopControllers();
+      await side.stopNodes();
       await isForgotten(cluster, side);
     },
+    startNodes: async () => {
+      await cluster.apply(accounts(namespace, roles));
+      await Promise.all(cluster.nodes.map((node) => prepare(cluster, node, { namespace, lvmd })));
+      for (const node of cluster.nodes) nodes.push(...(await startNode(node, lvmdSocket)));
+    },
+    startControllers: async () => {
+      const [first] = cluster.nodes;
+      if (first === undefined) throw new Error('there is no node');
+      controllers.push(...(await startController(first, namespace)));
+    },
+    stopNodes: () => stopAll(nodes.splice(0)),
+    stopControllers: () => stopAll(controllers.splice(0)),
   };
   return side;
 }

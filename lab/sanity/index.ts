@@ -1,24 +1,13 @@
-import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { GiB, type Guest, type Lab, MiB, startLab } from '../index.ts';
+import { GiB, type Guest, type Lab, startLab } from '../index.ts';
 import type { Progress } from '../setup/entry.ts';
-import { ensureSanity } from './build.ts';
 import { type ClassName, type Driver, diskNames, socket, startDriver } from './driver.ts';
-import { emptyReport, parseReport, type SanityReport, withFailure } from './report.ts';
+import { type SanityReport, withFailure } from './report.ts';
+import { bringSanity, runSpecs } from './specs.ts';
 
 export { type ClassName, classNames } from './driver.ts';
 export { countsOf, type SanityReport, showCounts, skipsByReason } from './report.ts';
-
-const program = '/run/csi-sanity';
-const runTimeoutMs = 20 * 60_000;
-
-/**
- * Whole stripes of whole extents, because csi-sanity wants exactly what it asked for. Small,
- * because clones of thick volumes are copied.
- */
-const volumeBytes = 64n * MiB;
-const expandedBytes = 128n * MiB;
+export { bringSanity, runSpecs } from './specs.ts';
 
 export type SanityOptions = {
   readonly progress: Progress;
@@ -31,13 +20,11 @@ export type SanityOptions = {
 /** A guest with volume groups and the driver, and csi-sanity beside it. */
 export async function startSanity(options: SanityOptions): Promise<Sanity> {
   const { progress } = options;
-  const { path, version } = await ensureSanity(progress);
   const disks = diskNames.map((name) => ({ name, sizeBytes: 8n * GiB }));
   const lab = await startLab({ guests: [{ name: 'n1', disks }], progress });
   try {
     const guest = lab.guest('n1');
-    await guest.copyIn(path, program);
-    await guest.sh(`chmod 755 ${program}`);
+    const version = await bringSanity(guest, progress);
     const driver = await startDriver(guest, lab.logDirectory);
     return new Sanity({ lab, guest, driver, version, options });
   } catch (error) {
@@ -71,31 +58,15 @@ export class Sanity {
 
   /** Every spec against volumes of one class. What is left behind afterwards is a failure too. */
   async run(className: ClassName): Promise<SanityReport> {
-    try {
-      const report = await this.#report(className);
-      const left = await leftBehind(this.#parts.guest);
-      return left === '' ? report : withFailure(report, 'nothing is left behind', left);
-    } catch (error) {
-      // A guest that went down, or a suite that hangs, shall not hide what the driver said.
-      return withFailure(emptyReport, 'csi-sanity', (error as Error).message);
-    }
-  }
-
-  async #report(className: ClassName): Promise<SanityReport> {
-    const { guest, lab } = this.#parts;
-    const inGuest = `/run/sanity-${className}`;
-    const parameters = `topolvm.io/device-class: ${className}\n`;
-    await guest.sh(`mkdir ${inGuest} && cat >${inGuest}/parameters.yaml`, { stdin: parameters });
-    const log = createWriteStream(join(lab.logDirectory, `sanity-${className}.log`));
-    const hear = (chunk: Buffer): void => void log.write(chunk);
-    const listen = { onStdout: hear, onStderr: hear, timeoutMs: runTimeoutMs };
-    const { exitCode } = await guest.run(this.#argv(inGuest), listen).finally(() => void log.end());
-    const file = join(lab.logDirectory, `sanity-${className}.json`);
-    await guest.copyOut(`${inGuest}/report.json`, file);
-    const report = parseReport(await readFile(file, 'utf8'));
-    if (report.passed.length === 0) return withFailure(report, 'csi-sanity', 'no spec passed');
-    if (exitCode === 0 || report.failed.length > 0) return report;
-    return withFailure(report, 'csi-sanity', `it ended with ${exitCode}`);
+    const { guest, lab, options } = this.#parts;
+    const { access = 'mount', seed } = options;
+    const report = await runSpecs(guest, {
+      ...{ className, socket, access, seed },
+      directory: `/run/sanity-${className}`,
+      logDirectory: lab.logDirectory,
+    });
+    const left = await leftBehind(guest).catch(String);
+    return left === '' ? report : withFailure(report, 'nothing is left behind', left);
   }
 
   async driverTail(lines: number): Promise<string> {
@@ -107,20 +78,6 @@ export class Sanity {
     const { driver, lab } = this.#parts;
     if (lab.guest('n1').running) await driver.stop();
     await lab.stop();
-  }
-
-  #argv(directory: string): readonly string[] {
-    const { seed, access = 'mount' } = this.#parts.options;
-    return [
-      program,
-      ...['--ginkgo.no-color', '--ginkgo.v', `--ginkgo.json-report=${directory}/report.json`],
-      ...(seed === undefined ? [] : [`--ginkgo.seed=${seed}`]),
-      `--csi.endpoint=unix:${socket}`,
-      ...[`--csi.mountdir=${directory}/mount`, `--csi.stagingdir=${directory}/staging`],
-      ...[`--csi.testvolumesize=${volumeBytes}`, `--csi.testvolumeexpandsize=${expandedBytes}`],
-      `--csi.testvolumeparameters=${directory}/parameters.yaml`,
-      `--csi.testvolumeaccesstype=${access}`,
-    ];
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { buildTopolvm, topolvmSide } from '../../bench/kube/topolvm.ts';
+import { buildTopolvm, type TopolvmSide, topolvmSide } from '../../bench/kube/topolvm.ts';
 import { isClean, ofStock } from './adoption-audit.ts';
 import type { Layout } from './layout.ts';
 import { OldCluster, oldSize } from './topolvm.ts';
@@ -12,7 +12,7 @@ const layout: Layout = { '': { group: 'topolvm' }, thick: { group: 'topolvm' } }
 /** TopoLVM's own programs, with the stock provisioner and resizer, before us and after us. */
 describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
   let old: OldCluster;
-  let side: ReturnType<typeof topolvmSide>;
+  let side: TopolvmSide;
 
   before(async () => {
     await buildTopolvm((line) => process.stderr.write(`lab: ${line}\n`));
@@ -28,11 +28,22 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     await old?.cluster.stop();
   });
 
+  test('are made and grown by its node service for our operator', async () => {
+    const seen = await picture(old);
+    await side.stopControllers();
+    await old.install('crds', 'driver', 'operator');
+    assert.deepEqual(await picture(old), seen);
+    await isServed(old, 'half');
+    await old.remove('pod', 'half');
+    await old.remove('pvc', 'half');
+    await old.until('one volume is left', async () => (await old.lvs()).length === 1);
+    assert.deepEqual(await picture(old), seen);
+  });
+
   test('stay mounted while we take over, and grow', async () => {
     const seen = await picture(old);
-    await side.uninstall();
-    await old.cluster.kubectl(['delete', 'clusterrolebinding', oldNamespace]);
-    await old.install('crds', 'driver', 'operator', 'agent', 'policy');
+    await side.stopNodes();
+    await old.install('agent', 'policy');
     await old.until('the node has our driver', () => old.hasDriver());
     await old.until('the object is adopted', async () => {
       const objects = await old.logicalVolumes();
@@ -49,6 +60,19 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     await old.pod('ours', ['ours']);
     await old.exec('ours', 'echo ours > /data/ours/word && sync');
     assert.equal((await old.lvs()).length, 2);
+    await isClean(old, layout);
+  });
+
+  test('are made and grown by our agent for its controller', async () => {
+    const operator = [`--namespace=${oldNamespace}`, 'deployment/lvms-operator'];
+    await old.cluster.kubectl(['scale', '--replicas=0', ...operator]);
+    await side.startControllers();
+    await isServed(old, 'other-half');
+    await old.remove('pod', 'other-half');
+    await old.remove('pvc', 'other-half');
+    await old.until('two volumes are left', async () => (await old.lvs()).length === 2);
+    await side.stopControllers();
+    await old.cluster.kubectl(['scale', '--replicas=1', ...operator]);
     await isClean(old, layout);
   });
 
@@ -71,6 +95,15 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     await side.uninstall();
   });
 });
+
+/** A volume that is made, written to, and grown beneath its pod. */
+async function isServed(old: OldCluster, name: string): Promise<void> {
+  await old.claim(name, className('thick'));
+  await old.pod(name, [name]);
+  await old.exec(name, `echo ${name} > /data/${name}/word && sync`);
+  await grow(old, name, '96Mi');
+  assert.equal(await old.exec(name, `cat /data/${name}/word`), `${name}\n`);
+}
 
 async function grow(old: OldCluster, name: string, size: string): Promise<void> {
   assert.notEqual(size, oldSize);

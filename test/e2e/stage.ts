@@ -47,15 +47,21 @@ export class E2eStage {
 
   /** Nodes whose groups and lvmd.yaml an administrator has made; images of others lie on them. */
   static open(others: readonly Installation[] = []): Promise<E2eStage> {
-    const begin = async (stage: E2eStage, install: () => Promise<void>) => {
-      await Promise.all(stage.cluster.nodes.map((node) => stage.#prepare(node.name)));
-      await install();
-      for (const name of classNames) {
-        await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
-      }
-      await stage.isServing();
-    };
-    return E2eStage.#installed(disks, begin, others);
+    return E2eStage.#installed(disks, E2eStage.#byHand, others);
+  }
+
+  static async #byHand(stage: E2eStage, install: () => Promise<void>): Promise<void> {
+    await Promise.all(stage.cluster.nodes.map((node) => stage.#prepare(node.name)));
+    await install();
+    for (const name of classNames) {
+      await stage.storageClass(name, { deviceClass: name, fsType: 'ext4' });
+    }
+    await stage.isServing();
+  }
+
+  /** The same with one node. */
+  static openAlone(): Promise<E2eStage> {
+    return E2eStage.#installed(disks, E2eStage.#byHand, [], ['n1']);
   }
 
   /** Nodes with disks on which there is nothing. */
@@ -91,10 +97,11 @@ export class E2eStage {
     nodeDisks: readonly DiskSpec[],
     begin: (stage: E2eStage, install: () => Promise<void>) => Promise<void>,
     others: readonly Installation[] = [],
+    names: readonly string[] = ['n1', 'n2'],
   ): Promise<E2eStage> {
     const { archive, manifests, release } = await buildInstallation();
     const images = [archive, ...others.map((other) => other.archive)];
-    const nodes = ['n1', 'n2'].map((name) => ({ name, disks: nodeDisks }));
+    const nodes = names.map((name) => ({ name, disks: nodeDisks }));
     const cluster = await startCluster({ nodes, images });
     const stage = new E2eStage(cluster, release);
     try {
