@@ -35,7 +35,14 @@ async function armKill(
   const guest = stage.cluster.node(node);
   let pids = '';
   await untilCalm(stage, `${role} runs on ${node}`, async () => {
-    const found = await guest.sh(`pgrep -f '${processOf(role)}'`);
+    // A child that has not become another program yet has the same name.
+    const found = await guest.sh(
+      `for each in $(pgrep -f '${processOf(role)}'); do
+        parent=$(ps -o ppid= -p $each | tr -d ' ')
+        [ -z "$parent" ] || tr '\\0' ' ' </proc/$parent/cmdline |
+          grep -q '${processOf(role)}' || echo $each
+      done`,
+    );
     pids = found.trim().split('\n').join(' ');
     return pids !== '';
   });

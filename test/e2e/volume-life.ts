@@ -17,13 +17,13 @@ export type Operation = {
   look(): Promise<Progress>;
   /** Everything that must be true when it is over. */
   isDone(): Promise<void>;
-  /** It leaves nothing behind: where the fault came too late it is begun once more. */
-  readonly isRepeatable?: true;
+  /** Where it was over before the fault came: then it is begun once more. */
+  again(): Promise<void>;
 };
 
 const podsPath = '/api/v1/namespaces/default/pods';
 const firstSize = '32Mi';
-const secondSize = '64Mi';
+const mebibyte = 1024n ** 2n;
 
 /** A volume of each layout in one pod, from their claims to their end. */
 export class VolumeLife {
@@ -68,13 +68,13 @@ export class VolumeLife {
         (one) => one.hasVolume,
         (one) => one.isBound,
       ]),
-      prepare: async () => {
-        for (const name of this.#claims) {
-          const className = name.includes('thin') ? 'thin' : 'thick';
-          await this.#stage.claim(name, { className, size: firstSize });
-        }
-      },
+      prepare: () => this.#claim(),
       begin: () => this.#startPod(),
+      again: async () => {
+        await this.#stage.remove('pod', this.#pod);
+        await this.#stage.remove('pvc', ...this.#claims);
+        await this.#claim();
+      },
       isDone: async () => {
         await this.#isRunning();
         const marks = this.#claims.map((name) => `echo ${name} > /data/${name}/mark`);
@@ -85,7 +85,7 @@ export class VolumeLife {
   }
 
   #expand(): Operation {
-    const size = bytesOf(secondSize);
+    let size = 2n * bytesOf(firstSize);
     return {
       name: 'expand',
       look: this.#look([
@@ -95,10 +95,13 @@ export class VolumeLife {
         (one) => one.claimBytes >= size,
       ]),
       begin: async () => {
-        const spec = { resources: { requests: { storage: secondSize } } };
+        const spec = { resources: { requests: { storage: String(size) } } };
         await Promise.all(
           this.#claims.map((name) => send(this.#stage, 'PATCH', claimPath(name), { spec })),
         );
+      },
+      again: async () => {
+        size += 32n * mebibyte;
       },
       isDone: async () => {
         await this.#until('the claims are larger', (one) => one.claimBytes >= size);
@@ -106,7 +109,10 @@ export class VolumeLife {
         await untilCalm(this.#stage, 'the file systems are larger', async () => {
           const lines = (await this.#stage.exec(this.#pod, grown)).trim().split('\n');
           const sizes = lines.map((line) => Number(line.split(/\s+/)[1]));
-          return sizes.length === this.#claims.length && sizes.every((mebibytes) => mebibytes > 45);
+          return (
+            sizes.length === this.#claims.length &&
+            sizes.every((has) => has > 0.7 * Number(size / mebibyte))
+          );
         });
         await this.#holds();
       },
@@ -119,6 +125,7 @@ export class VolumeLife {
       look: this.#look([(one) => one.isAsked, (one) => one.isMounted]),
       prepare: () => this.#stage.remove('pod', this.#pod),
       begin: () => this.#startPod(),
+      again: () => this.#stage.remove('pod', this.#pod),
       isDone: async () => {
         await this.#isRunning();
         await this.#holds();
@@ -141,6 +148,11 @@ export class VolumeLife {
         const paths = [`${podsPath}/${this.#pod}`, ...this.#claims.map(claimPath)];
         await Promise.all(paths.map((path) => send(this.#stage, 'DELETE', path)));
       },
+      again: async () => {
+        await this.#claim();
+        await this.#startPod();
+        await this.#isRunning();
+      },
       isDone: async () => {
         await this.#until(
           'nothing is left',
@@ -153,6 +165,13 @@ export class VolumeLife {
         );
       },
     };
+  }
+
+  async #claim(): Promise<void> {
+    for (const name of this.#claims) {
+      const className = name.includes('thin') ? 'thin' : 'thick';
+      await this.#stage.claim(name, { className, size: firstSize });
+    }
   }
 
   /** Not by kubectl: it would come back when a quick operation is over already. */

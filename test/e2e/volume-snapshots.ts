@@ -29,7 +29,6 @@ export function snapshotOf(
 ): Operation {
   return {
     name: 'snapshot',
-    isRepeatable: true,
     begin: async () => {
       const path = `/apis/${snapshotGroup}/v1/namespaces/default/volumesnapshots`;
       await Promise.all(claims.map((claim) => send(stage, 'POST', path, snapshotObject(claim))));
@@ -42,6 +41,8 @@ export function snapshotOf(
         (one) => one.isTold,
         (one) => one.isReady,
       ]),
+    // None is left when it is done.
+    again: async () => {},
     isDone: async () => {
       // The stock controller ends when it cannot renew its lease; kubelet would start it again.
       await snapshots.controller.stop();
