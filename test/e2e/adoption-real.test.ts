@@ -37,7 +37,6 @@ describe('volumes of TopoLVM’s own programs', { timeout: 1_500_000 }, () => {
     await old.remove('pod', 'half');
     await old.remove('pvc', 'half');
     await old.until('one volume is left', async () => (await old.lvs()).length === 1);
-    assert.deepEqual(await picture(old), seen);
   });
 
   test('stay mounted while we take over, and grow', async () => {
