@@ -272,12 +272,15 @@ export class LogicalVolumes {
   /**
    * A list may be older than the object's end, which an earlier life of ours brought about. What
    * was made for it would be nobody's if we died before that is told, and as long as the object is
-   * here it does not end without us.
+   * here it does not end without us. It may also be older than what was told of the object: what
+   * was made once is lost by now, and an empty one must not stand in its place.
    */
-  async #isWanted({ metadata }: LogicalVolume): Promise<boolean> {
+  async #isWanted({ metadata: { name, uid } }: LogicalVolume): Promise<boolean> {
     const { client, kind } = this.#parts;
-    const live = await client.find(kind, { name: metadata.name });
-    return live?.metadata.uid === metadata.uid && live.metadata.deletionTimestamp === undefined;
+    const live = await client.find(kind, { name });
+    if (live?.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) return false;
+    const { volumeID = '', code = 0 } = live.status ?? {};
+    return volumeID === '' && code === 0;
   }
 
   /** Whoever takes a group takes what is for the others, too. */

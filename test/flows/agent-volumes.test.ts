@@ -377,6 +377,26 @@ test('nothing is made for an object that an earlier life let go, and a list stil
   assert.equal(lvcreates(), 1);
 });
 
+test('what was told as made is not made a second time, whatever a list says', async () => {
+  const scene = await started();
+  scene.put('pvc-1');
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  scene.kill();
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', `data/${scene.lv('pvc-1')?.name}`);
+  await scene.recover();
+  // The server remembers what was before its status.
+  scene.api.cacheLag = 1;
+  scene.transport.isHeld = true;
+  scene.start();
+  await scene.until('listed', () => scene.informer.get({ name: 'pvc-1' }) !== undefined);
+  assert.equal(scene.informer.get({ name: 'pvc-1' })?.status, undefined);
+  await scene.settle(2_000);
+  scene.transport.isHeld = false;
+  await scene.until('heard', () => scene.informer.get({ name: 'pvc-1' })?.status !== undefined);
+  await scene.settle(10_000);
+  assert.equal(scene.lv('pvc-1'), undefined, 'an empty volume in the place of a lost one');
+});
+
 test('trap 20: a thick volume waits for its snapshots, which would be lost with it', async () => {
   const scene = await started();
   scene.put('pvc-1');
