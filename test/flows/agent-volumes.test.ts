@@ -287,6 +287,19 @@ test('trap 21: members of a group are taken together, when the last of them is h
   assert.equal(scene.lv('snap-a'), undefined);
 });
 
+test('for a group that is taken the server is asked once for each of its members', async () => {
+  const scene = await started();
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of names) scene.put(name, { deviceClass: 'thin', size: '8Mi' });
+  await scene.until('made', () => names.every((name) => isMade(scene, name)()));
+  const snaps = names.map((name) => `snap-${name}`);
+  const group = { id: 'g-1', size: names.length, name: 'groupsnapshot-1' };
+  for (const name of names) scene.member(`snap-${name}`, name, group);
+  await scene.until('taken', () => snaps.every((name) => isMade(scene, name)()));
+  const reads = scene.reads().filter((name) => name.startsWith('snap-'));
+  assert.deepEqual(reads.toSorted(), snaps);
+});
+
 test('a group that cannot be taken fails as a whole and leaves nothing', async () => {
   const scene = await started();
   for (const name of ['a', 'b']) scene.put(name, { deviceClass: 'thin', size: '1500Mi' });
