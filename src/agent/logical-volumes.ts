@@ -74,6 +74,8 @@ export class LogicalVolumes {
   readonly #untold = new Set<string>();
   /** Groups that are being taken, and those that failed for good: all members hear the same. */
   readonly #groupRuns = new Map<string, Promise<SnapshotGroup>>();
+  /** Groups of which the server is being asked whether all members are still wanted. */
+  readonly #groupAsks = new Map<string, Promise<boolean>>();
 
   constructor(parts: LogicalVolumesParts) {
     this.#parts = parts;
@@ -201,8 +203,11 @@ export class LogicalVolumes {
       case 'snapshot':
         return this.#make(object, () => volumes.snapshot(decision.snapshot, signal));
       case 'group':
-        if (!(await this.#areWanted(decision.group))) return undefined;
-        return this.#make(object, () => this.#takeGroup(object, decision.group));
+        return this.#make(
+          object,
+          () => this.#takeGroup(object, decision.group),
+          () => this.#areWanted(decision.group),
+        );
       case 'expand':
         return this.#expand(object, decision);
       case 'fill':
@@ -251,10 +256,11 @@ export class LogicalVolumes {
   async #make(
     object: LogicalVolume,
     work: () => Promise<{ readonly id: string; readonly sizeBytes: Bytes }>,
+    isWanted = () => this.#isWanted(object),
   ): Promise<Again> {
     const { uid } = object.metadata;
     const wasThere = await this.#isThere(uid);
-    if (!wasThere && !(await this.#isWanted(object))) return undefined;
+    if (!wasThere && !(await isWanted())) return undefined;
     try {
       const { id, sizeBytes } = await work();
       if (!wasThere) this.#untold.add(uid);
@@ -272,16 +278,29 @@ export class LogicalVolumes {
   /**
    * A list may be older than the object's end, which an earlier life of ours brought about. What
    * was made for it would be nobody's if we died before that is told, and as long as the object is
-   * here it does not end without us.
+   * here it does not end without us. It may also be older than what was told of the object: what
+   * was made once is lost by now, and an empty one must not stand in its place.
    */
-  async #isWanted({ metadata }: LogicalVolume): Promise<boolean> {
+  async #isWanted({ metadata: { name, uid } }: LogicalVolume): Promise<boolean> {
     const { client, kind } = this.#parts;
-    const live = await client.find(kind, { name: metadata.name });
-    return live?.metadata.uid === metadata.uid && live.metadata.deletionTimestamp === undefined;
+    const live = await client.find(kind, { name });
+    if (live?.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) return false;
+    const { volumeID = '', code = 0 } = live.status ?? {};
+    return volumeID === '' && code === 0;
   }
 
-  /** Whoever takes a group takes what is for the others, too. */
-  async #areWanted({ members }: WantedGroup): Promise<boolean> {
+  /** Whoever takes a group takes what is for the others, too, and asks for them all. */
+  async #areWanted(group: WantedGroup): Promise<boolean> {
+    const { id } = group;
+    if (this.#groupRuns.has(id)) return true;
+    const asked =
+      this.#groupAsks.get(id) ??
+      this.#askForAll(group).finally(() => void this.#groupAsks.delete(id));
+    this.#groupAsks.set(id, asked);
+    return asked;
+  }
+
+  async #askForAll({ members }: WantedGroup): Promise<boolean> {
     const ids = new Set(members.values());
     for (const one of this.#parts.informer.values()) {
       const { uid } = one.metadata;

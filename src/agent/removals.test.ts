@@ -84,3 +84,23 @@ test('where nothing can be written a removal goes on', () =>
     assert.deepEqual(removals.get('a'), seenIn('vg'));
     assert.equal(log.length, 1);
   }));
+
+test('what could not be written is written when it is noted again', () =>
+  inDirectory(async (directory, log, open) => {
+    const removals = await open();
+    await removals.note('b', 'vg-2');
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'a file');
+    await removals.note('a', 'vg-1');
+    await removals.groupRemoved('vg-2');
+    assert.equal(log.length, 2);
+    await rm(directory);
+    await removals.note('a', 'vg-1');
+    assert.deepEqual((await open()).get('a'), seenIn('vg-1'));
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'a file');
+    await removals.groupRemoved('vg-1');
+    await rm(directory);
+    await removals.groupRemoved('vg-1');
+    for (const id of ['a', 'b']) assert.equal((await open()).get(id)?.isRemoved, true);
+  }));

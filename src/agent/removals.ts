@@ -16,6 +16,8 @@ export class Removals implements RemovalNotes {
   readonly #log: Log;
   readonly #notes: Map<string, SeenIn>;
   #turn: Promise<void> = Promise.resolve();
+  /** Is on disk what was noted last? */
+  #isWritten = true;
 
   private constructor(path: string, log: Log, notes: Map<string, SeenIn>) {
     this.#path = path;
@@ -41,7 +43,7 @@ export class Removals implements RemovalNotes {
 
   note(id: string, vgUuid: string): Promise<void> {
     const known = this.#notes.get(id);
-    if (known?.vgUuid === vgUuid && !known.isRemoved) return this.#turn;
+    if (known?.vgUuid === vgUuid && !known.isRemoved) return this.#kept();
     this.#notes.delete(id);
     this.#notes.set(id, { vgUuid, isRemoved: false });
     for (const old of [...this.#notes.keys()].slice(0, -notesMax)) this.#notes.delete(old);
@@ -50,7 +52,7 @@ export class Removals implements RemovalNotes {
 
   groupRemoved(vgUuid: string): Promise<void> {
     const stale = [...this.#notes].filter(([, one]) => one.vgUuid === vgUuid && !one.isRemoved);
-    if (stale.length === 0) return this.#turn;
+    if (stale.length === 0) return this.#kept();
     for (const [id] of stale) this.#notes.set(id, { vgUuid, isRemoved: true });
     return this.#keep();
   }
@@ -58,6 +60,11 @@ export class Removals implements RemovalNotes {
   /** Its object is gone. On disk it goes along with the next note: it can do no harm there. */
   forget(id: string): void {
     this.#notes.delete(id);
+  }
+
+  /** There may be room again for what was noted before. */
+  #kept(): Promise<void> {
+    return this.#isWritten ? this.#turn : this.#keep();
   }
 
   #keep(): Promise<void> {
@@ -73,7 +80,9 @@ export class Removals implements RemovalNotes {
       const removed = notes.filter(([, { isRemoved }]) => isRemoved).map(([id]) => id);
       const text = JSON.stringify({ removals, removed });
       await writeDurably(this.#path, `${text}\n`);
+      this.#isWritten = true;
     } catch (error) {
+      this.#isWritten = false;
       const message = `${this.#path} cannot be written: ${(error as Error).message}`;
       this.#log({ level: 'warn', message });
     }

@@ -55,7 +55,11 @@ export type Question =
       /** Named devices that cannot be found: one of them may be the one that is missing. */
       readonly absentPaths: readonly string[];
     }
-  | { readonly deed: 'remove-pv'; readonly pv: ObservedPv; readonly device: ObservedDevice }
+  | {
+      readonly deed: 'remove-pv';
+      readonly pv: Pick<ObservedPv, 'uuid'>;
+      readonly device: ObservedDevice;
+    }
   | {
       readonly deed: 'format-lv';
       readonly lv: ObservedLv;

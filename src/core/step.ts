@@ -79,6 +79,8 @@ export type RemovePv = {
   readonly kind: 'remove-pv';
   readonly device: string;
   readonly pvUuid: string;
+  /** lvm was cut off before it listed the device among its own. */
+  readonly isUnlisted?: true;
   readonly permit: Permit<'remove-pv'>;
 };
 

@@ -14,7 +14,7 @@ import { desiredClone } from '../core/clone/desired.ts';
 import type { ClaimMark } from '../core/cluster/logical-volume.ts';
 import { type DeviceClass, findDeviceClass, withOptionClass } from '../core/device-class.ts';
 import { guardedPools, isFilling } from '../core/guard.ts';
-import { findVg, type ObservedHost, type ObservedLv } from '../core/observed.ts';
+import { findVg, type ObservedHost, type ObservedLv, type ObservedVg } from '../core/observed.ts';
 import { awayGroups } from '../core/own-group.ts';
 import type { PublishedVolume } from '../core/publication/desired.ts';
 import { type DesiredSnapshot, desiredSnapshot } from '../core/snapshot/desired.ts';
@@ -327,7 +327,10 @@ export class Volumes {
     const asked = orThrow(sizeFor(range, []));
     const isLargeEnough = asked <= record.sizeBytes;
     if (isLargeEnough) orThrow(withinLimit(record.sizeBytes, range.limitBytes));
-    if (isLargeEnough && !isGrowing(record)) return this.#whole(record);
+    if (isLargeEnough && !isGrowing(record)) {
+      await this.#parts.engine.kept(({ uuid }) => uuid === record.vg.uuid);
+      return this.#whole(record);
+    }
     const wanted = {
       name: id,
       className: deviceClass.name,
@@ -398,8 +401,8 @@ export class Volumes {
   }
 
   /**
-   * "It is gone" is said only where every group was seen that it can be in, and nobody else's
-   * volume is meant.
+   * "It is gone" is said only where every group was seen that it can be in and keeps that, and
+   * nobody else's volume is meant.
    */
   async checkGone(what: string, isIt: (lv: ObservedLv) => boolean, seenIn?: SeenIn): Promise<void> {
     await this.checkSeen(what, seenIn);
@@ -416,7 +419,8 @@ export class Volumes {
       throw new OperationError('VolumeGroupNotServed', message);
     }
     const foreign = found.find(({ vg }) => groups.has(vg.name));
-    if (foreign === undefined) return;
+    const isIn = (vg: ObservedVg) => (seenIn ? vg.uuid === seenIn.vgUuid : groups.has(vg.name));
+    if (foreign === undefined) return this.#parts.engine.kept(isIn);
     const message = `${foreign.vg.name}/${foreign.lv.name} was not made by this driver`;
     throw new OperationError('NotOurs', message);
   }

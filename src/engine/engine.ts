@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { show } from '../base/show.ts';
 import { passesMaxOn } from '../core/foresee.ts';
 import type { ObservedDevice, ObservedLv, ObservedNode, ObservedVg } from '../core/observed.ts';
-import type { CreateVg, Decision, ExtendVg, Step } from '../core/step.ts';
+import { type CreateVg, type Decision, type ExtendVg, rest, type Step } from '../core/step.ts';
 import { allMappedDevices, asOperationError, execute, resumeSuspended } from './execute.ts';
 import { Job, type Outcome, type Task } from './job.ts';
 import { devicesOf, endless, Lane, type LaneTools } from './lane.ts';
@@ -88,6 +88,16 @@ export class Engine {
   submitNode<Status>(task: NodeTask<Status>, signal?: Signal): Promise<Outcome<Status>> {
     const alone = () => this.#lane(task.vg).exclusive(() => this.#settle(task, signal));
     return this.#devices.exclusive(alone);
+  }
+
+  /**
+   * Who finds done what he was asked for tells it only when these groups keep it: an earlier life
+   * may have done it, and died before it saw to that.
+   */
+  async kept(isIn: (vg: ObservedVg) => boolean): Promise<void> {
+    const { host } = this.model.newest ?? (await this.observe());
+    const groups = new Set(host.vgs.filter(isIn).map(({ name }) => name));
+    await Promise.all([...groups].map((vg) => this.submit(keptTask(vg))));
   }
 
   observe(): Promise<Report> {
@@ -269,6 +279,11 @@ export class Engine {
     this.#lanes.set(vg, lane);
     return lane;
   }
+}
+
+/** Nothing is done, and like any other it ends when the devices of its group were flushed. */
+function keptTask(vg: string): Task<undefined> {
+  return { noun: 'volume-group', volume: vg, vg, plan: () => rest, status: () => undefined };
 }
 
 /** A look may take long: what is on a device after its wipe came from somebody else. */

@@ -45,8 +45,8 @@ export class Lane {
   #mendable: Mendable | undefined;
   /** Long steps under way, by what they write to. */
   readonly #long = new Map<string, Promise<void>>();
-  /** Our last change that is known to survive a power cut. */
-  #lastFlush = 0;
+  /** Our last change that is known to survive a power cut; of an earlier life none is. */
+  #lastFlush = -1;
 
   constructor(tools: LaneTools) {
     this.#tools = tools;
@@ -172,12 +172,15 @@ export class Lane {
 
   /**
    * lvm does not empty the caches of disks: what it wrote may be gone after a power cut. Nobody is
-   * told of a change before every device of the group has it for good. This is no lvm run.
+   * told of a change before every device of the group has it for good, nor of what an earlier life
+   * did, which may have died before it saw to that. This is no lvm run.
    */
   async #flush(report: Report, vgName: string): Promise<void> {
     const change = this.#lastChange;
     if (change === this.#lastFlush) return;
-    await this.#tools.host.flush(devicesOf(report.host, vgName));
+    const flush = this.#tools.host.flush(devicesOf(report.host, vgName));
+    // Before our first change a device that is broken is in nobody's way.
+    await (change === 0 ? flush.catch(asOperationError) : flush);
     this.#lastFlush = change;
   }
 

@@ -351,6 +351,13 @@ test('a pool is made under the host name of its step, if it has one', () => {
   assert.equal(command?.argv[at + 1], 'n', 'the daemon that watches it is born elsewhere');
 });
 
+test('a label that lvm did not come to list is cleared past its list of devices', () => {
+  const [step] = spellings['remove-pv'];
+  assert.deepEqual(lineOf({ ...step, isUnlisted: true }), [
+    'lvm pvremove --config devices/use_devicesfile=0 /dev/sda',
+  ]);
+});
+
 test('a snapshot that another system left writable is made read-only by its identity', () => {
   const step = { kind: 'change-tags', ...onLv, add: [], remove: [], isReadOnly: true } as const;
   const argv = commandsOf(step).map((command) => command.argv.join(' '));

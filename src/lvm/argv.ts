@@ -53,7 +53,7 @@ function lvmArgvOf(step: LvmStep): Command['argv'] {
     case 'drop-missing':
       return ['lvm', 'vgreduce', '--removemissing', step.vg];
     case 'remove-pv':
-      return ['lvm', 'pvremove', step.device];
+      return ['lvm', 'pvremove', ...(step.isUnlisted ? withoutList : []), step.device];
     case 'remove-vg':
       return ['lvm', 'vgremove', '--select', `vg_uuid=${step.vgUuid} && lv_count=0`, step.vg];
     case 'create-thin-pool':
@@ -147,6 +147,9 @@ function createThinPool(step: CreateThinPool): Command['argv'] {
     step.vg,
   ];
 }
+
+/** Filters of an administrator hold all the same. */
+const withoutList = ['--config', 'devices/use_devicesfile=0'] as const;
 
 /** lvm2 from 2.03.23 on takes another host name for another host, and writes its file of devices. */
 const keepDevicesFile = 'config { checks=0 } devices { device_ids_refresh=0 }';

@@ -19,9 +19,10 @@ function labelByHand({ stage }: GroupScene, path: string): void {
 }
 
 /** lvm labels every disk and makes no group; then one disk cannot be read, and is left out. */
-async function madeWithout(path: string): Promise<GroupScene> {
+async function madeWithout(path: string, isUnlisted = false): Promise<GroupScene> {
   const scene = new GroupScene();
   const { world } = scene.stage;
+  if (isUnlisted) world.machine.unlisted.add(path);
   world.faults.next('vgcreate', labelsOnly);
   const isProbe = ({ argv }: { readonly argv: readonly string[] }) =>
     argv.includes('blkid') && argv.includes(path) && labelled(scene).includes(path);
@@ -45,6 +46,13 @@ test('a disk that was labelled for a group, and is not in it, is bare when the g
   assert.deepEqual(labelled(scene), []);
   await scene.settle(60_000);
   assert.deepEqual(scene.labels, new Map());
+});
+
+test('it is bare also where lvm was cut off before it listed the disk among its devices', async () => {
+  const scene = await madeWithout('/dev/sdc', true);
+  scene.change('vg1', going);
+  await scene.until('gone', () => scene.object('vg1') === undefined);
+  assert.deepEqual(labelled(scene), []);
 });
 
 test('a label that somebody put there meanwhile stays', async () => {

@@ -199,6 +199,13 @@ export class AgentScene {
       .map(({ method, url }) => `${method} ${url.slice(logicalVolumes.length + 1)}`);
   }
 
+  /** Single LogicalVolumes that the API server was asked for. */
+  reads(): readonly string[] {
+    return this.api.requests
+      .filter(({ method, url }) => method === 'GET' && url.startsWith(`${logicalVolumes}/`))
+      .map(({ url }) => url.slice(logicalVolumes.length + 1));
+  }
+
   runs(): readonly string[] {
     return this.stage.ran.map(({ argv }) => argv.slice(0, 2).join(' '));
   }

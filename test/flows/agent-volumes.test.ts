@@ -287,6 +287,19 @@ test('trap 21: members of a group are taken together, when the last of them is h
   assert.equal(scene.lv('snap-a'), undefined);
 });
 
+test('for a group that is taken the server is asked once for each of its members', async () => {
+  const scene = await started();
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of names) scene.put(name, { deviceClass: 'thin', size: '8Mi' });
+  await scene.until('made', () => names.every((name) => isMade(scene, name)()));
+  const snaps = names.map((name) => `snap-${name}`);
+  const group = { id: 'g-1', size: names.length, name: 'groupsnapshot-1' };
+  for (const name of names) scene.member(`snap-${name}`, name, group);
+  await scene.until('taken', () => snaps.every((name) => isMade(scene, name)()));
+  const reads = scene.reads().filter((name) => name.startsWith('snap-'));
+  assert.deepEqual(reads.toSorted(), snaps);
+});
+
 test('a group that cannot be taken fails as a whole and leaves nothing', async () => {
   const scene = await started();
   for (const name of ['a', 'b']) scene.put(name, { deviceClass: 'thin', size: '1500Mi' });
@@ -375,6 +388,26 @@ test('nothing is made for an object that an earlier life let go, and a list stil
   await scene.settle(10_000);
   assert.equal(scene.lv('pvc-1'), undefined);
   assert.equal(lvcreates(), 1);
+});
+
+test('what was told as made is not made a second time, whatever a list says', async () => {
+  const scene = await started();
+  scene.put('pvc-1');
+  await scene.until('made', isMade(scene, 'pvc-1'));
+  scene.kill();
+  scene.stage.world.admin.run('lvm', 'lvremove', '--yes', `data/${scene.lv('pvc-1')?.name}`);
+  await scene.recover();
+  // The server remembers what was before its status.
+  scene.api.cacheLag = 1;
+  scene.transport.isHeld = true;
+  scene.start();
+  await scene.until('listed', () => scene.informer.get({ name: 'pvc-1' }) !== undefined);
+  assert.equal(scene.informer.get({ name: 'pvc-1' })?.status, undefined);
+  await scene.settle(2_000);
+  scene.transport.isHeld = false;
+  await scene.until('heard', () => scene.informer.get({ name: 'pvc-1' })?.status !== undefined);
+  await scene.settle(10_000);
+  assert.equal(scene.lv('pvc-1'), undefined, 'an empty volume in the place of a lost one');
 });
 
 test('trap 20: a thick volume waits for its snapshots, which would be lost with it', async () => {

@@ -29,6 +29,8 @@ export class Machine {
   readonly strayParts = new Map<Lv, Set<string>>();
   /** Of these volumes the parts were activated by hand: they can be read only. */
   readonly openedByHand = new Set<Lv>();
+  /** Disks, by their paths, that lvm's list of devices will have when they are in a group. */
+  readonly unlisted = new Set<string>();
   /** Set where disks forget in a power cut what was not flushed. */
   caches: DiskCaches | undefined;
   /** Who hears udev. */
@@ -190,6 +192,7 @@ export class Machine {
   }
 
   recordJoining(vg: Vg, device: Device): void {
+    this.unlisted.delete(device.path);
     const { path, links, wwn, isBroken, openBy } = device;
     const twins = this.present().filter((other) => other.wwn === wwn && other.type === device.type);
     this.joined.push({

@@ -30,7 +30,6 @@ const volumes: readonly (readonly [string, Partial<ObservedLv>, boolean])[] = [
   ['a part of another pool', { madeFor: 'pool1' }, false],
   ['what got a name since', { name: 'lvol0b' }, false],
   ['what got a tag since', { tags: ['mine'] }, false],
-  ['what somebody has open', { isOpen: true }, false],
   ['what became a part of something', { isInternal: true }, false],
 ];
 
@@ -62,10 +61,24 @@ test('beside a pool that is half made it is removed first', () => {
   );
 });
 
+test('what udev or somebody else has open for now is waited for, and no pool made beside it', () => {
+  const half = sampleLv({ name: 'pool0', tags: ['quarry', 'quarry.role=thin-pool'] });
+  for (const pool of [[], [half]]) {
+    const lvs = [...pool, sampleLv({ ...part, isOpen: true })];
+    const host = hostOf(vgWithFree([990], { lvs }));
+    for (const desired of [wanted, gone]) {
+      assertBlocked(planThinPool(desired, host), 'VolumeInUse', /vg1\/lvol0 .* lvrename/);
+    }
+  }
+});
+
 test('what an administrator took out of a whole pool is left alone', () => {
-  const host = hostOf(vgWithFree([99], { lvs: [samplePool(), sampleLv(part)] }));
-  assert.deepEqual(follow(host, (view) => planThinPool(wanted, view)).steps, []);
-  assertBlocked(planThinPool(gone, host), 'NotOurs', /vg1\/lvol0 .* lvrename$/);
+  for (const isOpen of [false, true]) {
+    const lvs = [samplePool(), sampleLv({ ...part, isOpen })];
+    const host = hostOf(vgWithFree([99], { lvs }));
+    assert.deepEqual(follow(host, (view) => planThinPool(wanted, view)).steps, []);
+    assertBlocked(planThinPool(gone, host), 'NotOurs', /vg1\/lvol0 .* lvrename$/);
+  }
 });
 
 test('what was taken out of a pool that has another name since is left alone', () => {

@@ -20,7 +20,7 @@ export function poolMadeOn(hostName: string): string | undefined {
  * administrator took out of it, with `lvconvert --poolmetadata`.
  */
 export function isLeftOf(pool: string, lv: ObservedLv): boolean {
-  const isPlain = lv.kind === 'linear' && !lv.isInternal && !lv.isOpen && lv.tags.length === 0;
+  const isPlain = lv.kind === 'linear' && !lv.isInternal && lv.tags.length === 0;
   return isPlain && lv.madeFor === pool && namesOfParts.test(lv.name);
 }
 

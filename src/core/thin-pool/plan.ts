@@ -24,7 +24,7 @@ export function planThinPool(desired: DesiredThinPool, host: ObservedHost): Deci
   const pool = findLv(vg, desired.name);
   const left = leftOf(desired.name, vg);
   if (left !== undefined && (pool === undefined || isHalfMade(pool))) {
-    return planRemovalOf(vg, left, { recorded: left.uuid });
+    return left.isOpen ? refuseOpen(vg, left) : planRemovalOf(vg, left, { recorded: left.uuid });
   }
   if (pool === undefined) return desired.presence === 'absent' ? rest : planCreation(desired, vg);
   if (pool.kind !== 'thin-pool') {
@@ -101,6 +101,14 @@ function dataGrowth(desired: DesiredThinPool, vg: ObservedVg, pool: ObservedLv) 
   const reachable = least(share, sum(pool.sizeBytes, freeForPools(vg)));
   const sizeBytes = roundDown(reachable, vg.extentSizeBytes);
   return sizeBytes > pool.sizeBytes ? sizeBytes : undefined;
+}
+
+/** udev looks at whatever is new: once there is a pool nobody could tell what this was. */
+function refuseOpen(vg: ObservedVg, part: ObservedLv): Decision {
+  const message =
+    `${vg.name}/${part.name} was left by a making of the thin pool ${part.madeFor} that was cut ` +
+    'off, and is in use; if it is yours, give it a name of its own with lvrename';
+  return blocked('VolumeInUse', message);
 }
 
 /** Without the pool it would look like what a half-made one left. */

@@ -441,6 +441,17 @@ test('a label left behind is cleared only where LVM shows an orphan that was nam
   }
 });
 
+test('a label that is noted as ours is cleared also where lvm was cut off before it listed it', () => {
+  const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' } });
+  const noted = desiredVgOf({ release: ['pv-/dev/sdb'] });
+  const step = stepOf(planLabelRemoval(noted, nodeOf([orphan])), 'remove-pv');
+  assert.deepEqual([step.pvUuid, step.isUnlisted], ['pv-/dev/sdb', true]);
+  const listed = nodeOf([orphan], { orphanPvs: [member] });
+  assert.equal(stepOf(planLabelRemoval(noted, listed), 'remove-pv').isUnlisted, undefined);
+  const { end } = follow(nodeOf([orphan]), (node) => planLabelRemoval(noted, node));
+  assertRest(end);
+});
+
 test('a group that is given up leaves no labels on the devices that were named for it', () => {
   const orphan = sampleDevice({ label: { kind: 'orphan', pvUuid: 'pv-/dev/sdb' } });
   const node = nodeOf([orphan], { orphanPvs: [member] });

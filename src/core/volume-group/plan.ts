@@ -356,12 +356,17 @@ export function planLabelRemoval(desired: DesiredVg, node: ObservedNode): Decisi
   for (const device of node.devices) {
     const { label } = device;
     if (label.kind !== 'orphan') continue;
-    if (!isNamed(device, desired.selector) && !desired.release.includes(label.pvUuid)) continue;
-    const pv = node.orphanPvs.find((orphan) => namesOf(device).includes(orphan.device));
-    if (pv === undefined) continue;
+    const isNoted = desired.release.includes(label.pvUuid);
+    if (!isNamed(device, desired.selector) && !isNoted) continue;
+    const listed = node.orphanPvs.find((orphan) => namesOf(device).includes(orphan.device));
+    // lvm labels a disk before it puts it on its list of devices, and may be cut off in between.
+    if (listed === undefined && !isNoted) continue;
+    const pv = listed ?? { uuid: label.pvUuid };
     const permit = permitFor({ deed: 'remove-pv', pv, device });
     if (isBlocked(permit)) return permit;
-    return next({ kind: 'remove-pv', device: device.path, pvUuid: pv.uuid, permit });
+    const unlisted = listed === undefined ? ({ isUnlisted: true } as const) : {};
+    const target = { device: device.path, pvUuid: pv.uuid, ...unlisted };
+    return next({ kind: 'remove-pv', ...target, permit });
   }
   return rest;
 }

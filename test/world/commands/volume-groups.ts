@@ -12,7 +12,7 @@ export const volumeGroupOptions = {
   vgextend: { metadatasize: 'value', yes: 'flag' },
   vgreduce: { yes: 'flag', removemissing: 'flag' },
   vgremove: { select: 'value', yes: 'flag' },
-  pvremove: { yes: 'flag' },
+  pvremove: { yes: 'flag', config: 'value' },
 } as const;
 
 export function vgcreate(machine: Machine, parsed: Arguments, mishap?: Mishap): Outcome {
@@ -161,6 +161,10 @@ export function pvremove(machine: Machine, parsed: Arguments): Outcome {
   const [path = ''] = parsed.words;
   const device = machine.device(path);
   if (device === undefined) return voice.fail(`No device found for ${path}.`);
+  const isListless = option(parsed, 'config') === 'devices/use_devicesfile=0';
+  if (machine.unlisted.has(device.path) && !isListless) {
+    return voice.fail(`Cannot use ${device.path}: device is not in devices file`);
+  }
   const { label } = device;
   if (label === undefined) return voice.fail(`No PV found on device ${path}.`);
   const vg = machine.vgOfPv(label.pvUuid);

@@ -14,7 +14,7 @@ export function fullreport(machine: Machine, argv: readonly string[]): Outcome {
     warnings.push(...stateWarnings(machine, vg));
     reports.push(vgReport(machine, vg, wanted));
   }
-  const orphans = orphanDevices(machine);
+  const orphans = orphanDevices(machine).filter(({ path }) => !machine.unlisted.has(path));
   if (orphans.length > 0) reports.push(orphanReport(orphans, wanted));
   for (const warning of warnings) voice.complain(warning);
   const body = reports.map((report) => `          {\n${report}          }\n`);
