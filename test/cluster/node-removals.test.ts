@@ -37,6 +37,28 @@ test('trap 30: what is on a node that never comes back goes at the word of an ad
   await assertSound(stage);
 });
 
+test('a volume that was begun on a node that is gone is made elsewhere once it is given up', async () => {
+  const stage = await cluster();
+  stage.network.cut('n2');
+  await stage.advance(1_000);
+  stage.machine('n1').holdUpAgent(600_000);
+  stage.claim('data', { size: '300Mi' });
+  stage.pod('p', 'data');
+  await stage.until('it is begun on n1', () => stage.admin.logicalVolumes.length === 1);
+  stage.removals.remove('n1', { isForEver: true });
+  stage.cutPower('n1');
+  stage.network.mend();
+  await stage.advance(1_200_000);
+  assert.deepEqual(audit(stage), []);
+  const [record] = stage.admin.logicalVolumes;
+  assert.equal(record?.spec.nodeName, 'n1', 'a volume never moves between two tries');
+  assert.ok(stage.lines.some((line) => line.includes('NodeSilent')));
+  stage.removals.giveUp(record?.metadata.name ?? '');
+  await stage.until('the pod runs', runs(stage, 'p'));
+  assert.equal(stage.pods.get('p')?.node, 'n2');
+  await assertSound(stage);
+});
+
 async function withVolume(): Promise<ClusterStage> {
   const stage = await cluster();
   // There is no other choice yet.
