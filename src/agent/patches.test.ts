@@ -6,7 +6,7 @@ import type { LogicalVolume } from '../api/objects/logical-volume.ts';
 import { KubeClient } from '../kube/client.ts';
 import { logicalVolumeKind } from '../kube/kinds.ts';
 import type { Patch } from '../kube/patch.ts';
-import { conditionPatch, markPatch, releasePatch, statusPatch } from './patches.ts';
+import { conditionPatch, markPatch, nodePatch, releasePatch, statusPatch } from './patches.ts';
 
 const collection = '/apis/topolvm.io/v1/logicalvolumes';
 const kind = logicalVolumeKind('topolvm.io');
@@ -59,6 +59,21 @@ test('trap 16: marks of others stay, and so do fields of a status that we do not
   assert.deepEqual(marked.metadata.labels, { theirs: 'y', 'topolvm.io/node': 'n1' });
   await send(statusPatch(marked, { code: 8, message: 'full' }), 'status');
   assert.deepEqual(now().status, { later: 1, code: 8, message: 'full' });
+});
+
+test('trap 16: what others put on a new object meanwhile is not lost', async () => {
+  const { put, send, now } = stage({ finalizers: [] });
+  const known = put();
+  put({ finalizers: ['somebody/else'], annotations: { theirs: 'y' } });
+  const finalizers = ['topolvm.io/node'];
+  await assert.rejects(send(nodePatch(known, { annotations: {}, finalizers })), {
+    code: 'Conflict',
+  });
+  const ours = { annotations: { ours: 'x' }, finalizers: undefined };
+  await assert.rejects(send(nodePatch(known, ours)), { code: 'Conflict' });
+  await send(nodePatch(now(), { ...ours, finalizers: ['somebody/else', ...finalizers] }));
+  assert.deepEqual(now().metadata.finalizers, ['somebody/else', 'topolvm.io/node']);
+  assert.deepEqual(now().metadata.annotations, { theirs: 'y', ours: 'x' });
 });
 
 test('without labels, finalizers and status all of them are made', async () => {

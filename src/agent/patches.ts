@@ -8,6 +8,12 @@ function sameObject({ metadata }: KubeObject): JsonOperation {
   return { op: 'test', path: pointer('metadata', 'uid'), value: metadata.uid };
 }
 
+/** A list or a map that is not there is added as a whole: nobody may have added one since. */
+function sameVersion({ metadata }: KubeObject): JsonOperation {
+  const path = pointer('metadata', 'resourceVersion');
+  return { op: 'test', path, value: metadata.resourceVersion };
+}
+
 /** What others put into the list since is not lost: then nothing is written. */
 function finalizersPatch(object: KubeObject, value: readonly string[]): JsonOperation[] {
   const path = pointer('metadata', 'finalizers');
@@ -30,7 +36,7 @@ export function markPatch(
     readonly labels: Readonly<Record<string, string>>;
   },
 ): Patch {
-  const { resourceVersion, labels, finalizers = [] } = object.metadata;
+  const { labels, finalizers = [] } = object.metadata;
   const isMarked = marks.finalizers.length === finalizers.length;
   const each = Object.entries(marks.labels).map(([key, value]): JsonOperation => {
     return { op: 'add', path: pointer('metadata', 'labels', key), value };
@@ -44,8 +50,7 @@ export function markPatch(
     type: 'json',
     operations: [
       sameObject(object),
-      // A list or a map that is not there is added as a whole: nobody may have added one since.
-      { op: 'test', path: pointer('metadata', 'resourceVersion'), value: resourceVersion },
+      sameVersion(object),
       ...(isMarked ? [] : finalizersPatch(object, marks.finalizers)),
       ...(labels === undefined ? [all] : each),
     ],
@@ -76,7 +81,8 @@ export function nodePatch(
     readonly finalizers: readonly string[] | undefined;
   },
 ): Patch {
-  const { annotations } = node.metadata;
+  const { annotations, finalizers = [] } = node.metadata;
+  const isFirst = change.finalizers !== undefined && finalizers.length === 0;
   const root = pointer('metadata', 'annotations');
   const each = Object.entries(change.annotations).map(([key, value]): JsonOperation => {
     const path = pointer('metadata', 'annotations', key);
@@ -86,6 +92,7 @@ export function nodePatch(
     type: 'json',
     operations: [
       sameObject(node),
+      ...(annotations === undefined || isFirst ? [sameVersion(node)] : []),
       ...(change.finalizers === undefined ? [] : finalizersPatch(node, change.finalizers)),
       ...(annotations === undefined ? [{ op: 'add', path: root, value: {} } as const] : []),
       ...each,

@@ -23,6 +23,12 @@ export function pendingReason(
   const isWaiting = storageClass.volumeBindingMode === 'WaitForFirstConsumer';
   const pods = stage.pods.all.filter(({ claims }) => claims.includes(name));
   if (isWaiting && pods.length === 0) return proven('nobody uses it');
+  const begun = stage.admin.logicalVolumes.find(
+    ({ metadata }) => metadata.name === `pvc-${claim.metadata.uid}`,
+  );
+  if (begun !== undefined && stage.removals.isGone(begun.spec.nodeName)) {
+    return proven(`it was begun on ${begun.spec.nodeName}, which is gone`);
+  }
   const asked = sizeAt(claim, 'spec.resources.requests.storage');
   const deviceClass = storageClass.parameters?.[`${driver}/device-class`] ?? '';
   const nodes = nodesFor(stage, claim);
@@ -47,7 +53,7 @@ function proven(why: string): Reason {
 
 /** A copy is made where its source is. */
 function nodesFor(stage: ClusterStage, claim: PersistentVolumeClaim): readonly string[] {
-  const all = [...stage.machines.keys()];
+  const all = [...stage.machines.keys()].filter((node) => !stage.removals.isGone(node));
   const id = sourceId(stage, claim.spec.dataSource);
   const record = stage.admin.logicalVolumes.find(({ metadata }) => metadata.uid === id);
   return record === undefined ? all : all.filter((node) => node === record.spec.nodeName);

@@ -14,6 +14,8 @@ export function auditPods(stage: ClusterStage): readonly string[] {
 }
 
 function auditPod(stage: ClusterStage, pod: Pod): readonly string[] {
+  // Without its Node there is no agent that could take its volumes away.
+  if (pod.isForgotten && stage.removals.isGone(pod.node ?? '')) return [];
   if (pod.isDeleting) return [`the pod ${pod.name} does not go: ${pod.why}`];
   if (pod.isRunning) return pod.claims.flatMap((claim) => auditShown(stage, pod, claim));
   const isExcused = pod.claims.some((name) => {
@@ -21,7 +23,17 @@ function auditPod(stage: ClusterStage, pod: Pod): readonly string[] {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return true;
     return !isBound(claim) && pendingReason(stage, claim).isProven;
   });
-  return isExcused || isTorn(stage, pod) ? [] : [`the pod ${pod.name} does not run: ${pod.why}`];
+  return isExcused || isTorn(stage, pod) || isOutOfReach(stage, pod)
+    ? []
+    : [`the pod ${pod.name} does not run: ${pod.why}`];
+}
+
+/** A volume of it is on a node that is gone, or was given up. */
+function isOutOfReach({ admin, removals }: ClusterStage, pod: Pod): boolean {
+  return pod.claims.some((name) => {
+    const volume = admin.volume(admin.claim(name)?.spec.volumeName ?? '');
+    return removals.isOutOfReach(volume?.spec.csi?.volumeHandle);
+  });
 }
 
 /** Volumes of one pod on several nodes: nobody can help that. */

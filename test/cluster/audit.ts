@@ -1,13 +1,16 @@
 import type { PersistentVolumeClaim } from '../../src/api/objects/claim.ts';
 import type { LogicalVolume } from '../../src/api/objects/logical-volume.ts';
 import type { PersistentVolume } from '../../src/api/objects/persistent-volume.ts';
+import type { VolumeSnapshotContent } from '../../src/api/objects/snapshot.ts';
 import { unpublishedAnnotation } from '../../src/core/cluster/names.ts';
+import { discardAnnotation } from '../../src/core/cluster/nodes.ts';
 import { sizeAt } from '../kube/fake-api-rules.ts';
 import { cowSnapshotsOf, type Lv, virtualBytes } from '../world/model.ts';
 import { pendingReason } from './audit-pending.ts';
 import { auditPods } from './audit-pods.ts';
 import { driver } from './programs.ts';
 import { isBound } from './scheduler.ts';
+import { claimProtection } from './snapshot-controller.ts';
 import type { ClusterStage } from './stage.ts';
 import { roomOn, volumesOn } from './truth.ts';
 
@@ -18,6 +21,7 @@ import { roomOn, volumesOn } from './truth.ts';
 export function audit(stage: ClusterStage): readonly string[] {
   return [
     ...stage.bugs.map((bug) => `a bug: ${bug}`),
+    ...auditNodes(stage),
     ...auditDisks(stage),
     ...stage.admin.logicalVolumes.flatMap((object) => auditRecord(stage, object)),
     ...stage.admin.volumes.flatMap((volume) => auditVolume(stage, volume)),
@@ -31,12 +35,22 @@ export function audit(stage: ClusterStage): readonly string[] {
   ];
 }
 
+/** Nobody holds up a Node that shall go. */
+function auditNodes({ admin }: ClusterStage): readonly string[] {
+  const going = admin.nodes.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  return going.map(({ metadata }) => `the Node ${metadata.name} does not go`);
+}
+
 function auditDisks(stage: ClusterStage): readonly string[] {
   const records = new Map(stage.admin.logicalVolumes.map((one) => [one.metadata.uid, one]));
   return [...stage.machines.values()].flatMap((machine) =>
     volumesOn(machine).flatMap((lv) => {
       const record = records.get(lv.name);
-      if (record === undefined) return [`the LV ${lv.name} on ${machine.name} is leaked`];
+      if (record === undefined) {
+        // Nobody asked the node, and it may be the last copy of what somebody wants back.
+        const isExcused = stage.removals.isGivenUp(lv.name);
+        return isExcused ? [] : [`the LV ${lv.name} on ${machine.name} is leaked`];
+      }
       if (record.spec.nodeName === machine.name) return [];
       return [`${record.metadata.name} is on ${machine.name} and on ${record.spec.nodeName}`];
     }),
@@ -57,6 +71,7 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   const findings: string[] = [];
   const machine = stage.machines.get(object.spec.nodeName);
   const lv = machine === undefined ? undefined : volumesOn(machine).find((one) => one.name === uid);
+  if (stage.removals.isGone(object.spec.nodeName)) return auditKept(object, lv);
   if (deletionTimestamp !== undefined && !isOrigin(lv)) {
     findings.push(`the LogicalVolume ${name} does not go`);
   }
@@ -81,6 +96,14 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   return findings;
 }
 
+/** What is on a node that is gone stays as it is, until it comes back or is given up. */
+function auditKept({ metadata, status }: LogicalVolume, lv: Lv | undefined): readonly string[] {
+  const { name, uid, deletionTimestamp, annotations } = metadata;
+  if (annotations?.[discardAnnotation] === 'true') return [`${name} was given up, and stays`];
+  const isMade = status?.volumeID === uid && deletionTimestamp === undefined;
+  return isMade && lv === undefined ? [`${name} is on a node that is gone, and was removed`] : [];
+}
+
 /** A thick volume stays for its snapshots: they would be lost with it. */
 function isOrigin(lv: Lv | undefined): boolean {
   return lv !== undefined && cowSnapshotsOf(lv).length > 0;
@@ -97,14 +120,19 @@ function auditVolume(stage: ClusterStage, volume: PersistentVolume): readonly st
   const claim = stage.admin.claim(claimRef?.name ?? '', claimRef?.namespace);
   const isClaimed = claim !== undefined && claim.metadata.uid === claimRef?.uid;
   const size = sizeAt(volume, 'spec.capacity.storage');
-  const lvs = [...stage.machines.values()].flatMap(volumesOn);
-  const lv = lvs.find((one) => one.name === csi.volumeHandle);
+  const present = [...stage.machines.values()].filter(({ name }) => !stage.removals.isGone(name));
+  const lv = present.flatMap(volumesOn).find((one) => one.name === csi.volumeHandle);
+  const isOut = stage.removals.isOutOfReach(csi.volumeHandle);
+  // Of what was given up nothing is waited for, unless its node is back and still has it.
+  const isHeld = isOrigin(lv) || (isOut && (record !== undefined || lv !== undefined));
   return [
-    ...(deletionTimestamp === undefined || isClaimed || isOrigin(lv)
+    ...(deletionTimestamp === undefined || isClaimed || isHeld
       ? []
       : [`the volume ${name} does not go`]),
-    ...(record === undefined ? [`the volume ${name} has no LogicalVolume: it is lost`] : []),
-    ...(phase === 'Released' && policy === 'Delete' && !isOrigin(lv)
+    ...(record === undefined && !isOut
+      ? [`the volume ${name} has no LogicalVolume: it is lost`]
+      : []),
+    ...(phase === 'Released' && policy === 'Delete' && !isHeld
       ? [`the volume ${name} is not reclaimed`]
       : []),
     ...(isClaimed && phase !== 'Bound' ? [`the volume ${name} is ${phase} with a claim`] : []),
@@ -118,8 +146,11 @@ function auditClaim(stage: ClusterStage, claim: PersistentVolumeClaim): readonly
   const { name, deletionTimestamp } = claim.metadata;
   if (deletionTimestamp !== undefined) {
     const left = claim.metadata.finalizers?.join(', ');
-    // A copy that is not made yet keeps its source, and so does a pod.
-    const isKept = stage.pods.using(name).length > 0 || isWaitedFor(stage, name);
+    // A copy or a snapshot that is not made yet keeps its source, and so does a pod.
+    const isKept =
+      stage.pods.using(name).length > 0 ||
+      isWaitedFor(stage, name) ||
+      (claim.metadata.finalizers?.includes(claimProtection) === true && isOutOf(stage, claim));
     return isKept ? [] : [`the claim ${name} does not go (${left})`];
   }
   if (!isBound(claim)) {
@@ -135,6 +166,10 @@ function auditClaim(stage: ClusterStage, claim: PersistentVolumeClaim): readonly
   return auditSize(stage, claim, volume);
 }
 
+function isOutOf({ admin, removals }: ClusterStage, { spec }: PersistentVolumeClaim): boolean {
+  return removals.isOutOfReach(admin.volume(spec.volumeName ?? '')?.spec.csi?.volumeHandle);
+}
+
 /** Larger is given, refused for a reason that is true, or waits for a pod. */
 function auditSize(
   stage: ClusterStage,
@@ -147,6 +182,7 @@ function auditSize(
   const state = claim.status?.allocatedResourceStatuses?.storage ?? '';
   const isGoing = volume.metadata.deletionTimestamp !== undefined;
   if (isGoing || (has >= asked && state === '')) return [];
+  if (stage.removals.isOutOfReach(volume.spec.csi?.volumeHandle)) return [];
   const isShown = stage.pods.all.some((pod) => pod.isRunning && pod.claims.includes(name));
   if (state === 'NodeResizePending' && !isShown) return [];
   const record = stage.admin.logicalVolumes.find(
@@ -173,7 +209,8 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
     const { name, deletionTimestamp, finalizers = [] } = metadata;
     if (deletionTimestamp !== undefined) {
       // Two controllers of Kubernetes wait for each other here until somebody deletes the claim.
-      return isWaitedFor(stage, name) ? [] : [`the snapshot ${name} does not go`];
+      const isHeld = isWaitedFor(stage, name) || isOutOfReach(stage, contentOf(stage, metadata));
+      return isHeld ? [] : [`the snapshot ${name} does not go`];
     }
     const guard = finalizers.find((one) => one.startsWith('provisioner.storage'));
     if (guard !== undefined && !isWaitedFor(stage, name))
@@ -181,7 +218,9 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
     const isSaid = status?.readyToUse === true || status?.error !== undefined;
     return isSaid || !isTakable(stage, name) ? [] : [`the snapshot ${name} is not taken`];
   });
-  const contents = admin.contents.flatMap(({ metadata, spec, status }) => {
+  const contents = admin.contents.flatMap((content) => {
+    const { metadata, spec, status } = content;
+    if (isOutOfReach(stage, content)) return [];
     const { name, deletionTimestamp, annotations = {} } = metadata;
     if (deletionTimestamp !== undefined) return [`the content ${name} does not go`];
     if (admin.snapshot(spec.volumeSnapshotRef.name) === undefined) {
@@ -196,28 +235,47 @@ function auditSnapshots(stage: ClusterStage): readonly string[] {
   return [...snapshots, ...contents];
 }
 
+function contentOf({ admin }: ClusterStage, { uid }: { readonly uid: string }) {
+  return admin.contents.find(({ spec }) => spec.volumeSnapshotRef.uid === uid);
+}
+
+/** Its own volume, or the one that it is to be taken of. */
+function isOutOfReach(
+  { removals }: ClusterStage,
+  content: VolumeSnapshotContent | undefined,
+): boolean {
+  const { spec, status } = content ?? {};
+  const ids = [status?.snapshotHandle, spec?.source.volumeHandle];
+  return ids.some((id) => removals.isOutOfReach(id));
+}
+
 function isWaitedFor({ admin }: ClusterStage, source: string): boolean {
   return admin.claims.some(
     (claim) => claim.spec.dataSource?.name === source && claim.status?.phase === 'Pending',
   );
 }
 
-function isTakable({ admin }: ClusterStage, name: string): boolean {
+function isTakable(stage: ClusterStage, name: string): boolean {
+  const { admin } = stage;
   const source = admin.snapshot(name)?.spec.source.persistentVolumeClaimName ?? '';
   const claim = admin.claim(source);
-  return claim !== undefined && isBound(claim) && claim.metadata.deletionTimestamp === undefined;
+  if (claim === undefined || !isBound(claim)) return false;
+  return !isOutOf(stage, claim) && claim.metadata.deletionTimestamp === undefined;
 }
 
 /** One object for each class and node, and its figures are true. */
-function auditCapacities({ admin, machines }: ClusterStage): readonly string[] {
+function auditCapacities({ admin, machines, removals }: ClusterStage): readonly string[] {
   const waiting = admin.classes.filter((one) => one.volumeBindingMode === 'WaitForFirstConsumer');
-  return [...machines.values()].flatMap((machine) =>
-    waiting.flatMap(({ metadata: { name }, parameters }) => {
-      const objects = admin.capacities.filter(
-        ({ storageClassName, nodeTopology }) =>
-          storageClassName === name &&
-          Object.values(nodeTopology?.matchLabels ?? {}).includes(machine.name),
-      );
+  const toldOf = (node: string) =>
+    admin.capacities.filter(({ nodeTopology }) =>
+      Object.values(nodeTopology?.matchLabels ?? {}).includes(node),
+    );
+  return [...machines.values()].flatMap((machine) => {
+    if (removals.isGone(machine.name)) {
+      return toldOf(machine.name).map(() => `${machine.name} is gone, and its capacity is not`);
+    }
+    return waiting.flatMap(({ metadata: { name }, parameters }) => {
+      const objects = toldOf(machine.name).filter((one) => one.storageClassName === name);
       const [object] = objects;
       if (object === undefined || objects.length > 1) {
         return [`${machine.name} tells the capacity of ${name} ${objects.length} times`];
@@ -225,6 +283,6 @@ function auditCapacities({ admin, machines }: ClusterStage): readonly string[] {
       const told = sizeAt(object, 'capacity');
       const has = roomOn(machine, parameters?.[`${driver}/device-class`] ?? '');
       return told === has ? [] : [`${machine.name} tells ${told} for ${name}, and has ${has}`];
-    }),
-  );
+    });
+  });
 }

@@ -70,6 +70,20 @@ export class Kubelet {
     }
   }
 
+  /** It makes its Node where there is none: when it begins, and never again. */
+  async join(): Promise<void> {
+    const { clock, chance, desk, node } = this.#parts;
+    const life = this.#life;
+    while (desk.node(node) === undefined) {
+      await clock.sleep(chance.between(100, 1_000));
+      if (this.#life !== life) return;
+      if (this.#parts.isOnline() && desk.node(node) === undefined) {
+        desk.create(collections.nodes, newNode(node));
+        void this.register('known');
+      }
+    }
+  }
+
   /**
    * The entry comes when the driver has answered. Where its socket is a new one the old entry goes
    * first; a new kubelet finds the socket as it was, and asks again.
@@ -81,7 +95,7 @@ export class Kubelet {
     for (;;) {
       await clock.sleep(chance.between(100, 1_000));
       if (this.#life !== life) return;
-      if (!this.#parts.isOnline()) continue;
+      if (!this.#parts.isOnline() || desk.node(node) === undefined) continue;
       if (isOld) this.#writeDrivers([]);
       isOld = false;
       try {
@@ -92,7 +106,7 @@ export class Kubelet {
         this.#writeDrivers([{ name: driver, nodeID: info.nodeId, topologyKeys }]);
         return;
       } catch (error) {
-        if (!(error instanceof CallFailed)) throw error;
+        if (!(error instanceof CallFailed || error instanceof Refused)) throw error;
       }
     }
   }
@@ -230,6 +244,10 @@ export class Kubelet {
     if (!chance.happens(this.#lostAnswers)) return answer;
     throw new CallFailed('UNAVAILABLE', 'the answer was lost');
   }
+}
+
+export function newNode(name: string) {
+  return { metadata: { name, labels: { 'kubernetes.io/hostname': name } } };
 }
 
 const resizing = new Set(['Resizing', 'FileSystemResizePending', 'NodeResizeError']);

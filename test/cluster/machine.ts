@@ -25,6 +25,8 @@ type Parts = {
   readonly bare?: BareMachine | undefined;
   /** What a process on this machine is given, for each of its lives. */
   readonly surround: (machine: string, role: string, life: Life) => Surroundings;
+  /** Our agent runs on nodes of the cluster. */
+  readonly isNode: () => boolean;
   /** A process of ours ended by a bug. */
   readonly bug: (error: unknown) => void;
 };
@@ -45,6 +47,7 @@ export class Machine {
   #life: Life | undefined;
   #served: Served | undefined;
   #isUp = true;
+  #isRetired = false;
   #lives = 0;
 
   constructor(parts: Parts) {
@@ -127,13 +130,20 @@ export class Machine {
   }
 
   powerOn(): void {
-    if (this.#isUp) return;
+    if (this.#isUp || this.#isRetired) return;
     this.#isUp = true;
-    this.startAgent();
+    this.#startAgain(this.#life);
   }
 
-  #startAgain(after: Life): void {
-    if (this.#isUp && this.#life === after) this.startAgent();
+  /** Nobody ever turns it on again. */
+  retire(): void {
+    this.#isRetired = true;
+  }
+
+  #startAgain(after: Life | undefined): void {
+    if (!this.#isUp || this.#life !== after) return;
+    if (this.#parts.isNode()) this.startAgent();
+    else this.#parts.clock.after(2_000, () => this.#startAgain(after), 'agent');
   }
 }
 

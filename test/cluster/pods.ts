@@ -9,6 +9,8 @@ export type Pod = {
   node: string | undefined;
   isRunning: boolean;
   isDeleting: boolean;
+  /** No such pod for the API server: only its kubelet has something left of it. */
+  isForgotten: boolean;
   /** When the scheduler looks at it again. */
   notBeforeMs: number;
   tries: number;
@@ -40,7 +42,14 @@ export class Pods {
   add(name: string, uid: string, claims: readonly string[]): Pod {
     const pod: Pod = {
       ...{ name, uid, claims, assumed: undefined, node: undefined, shown: new Map() },
-      ...{ isRunning: false, isDeleting: false, notBeforeMs: 0, tries: 0, why: 'is new' },
+      ...{
+        isRunning: false,
+        isDeleting: false,
+        isForgotten: false,
+        notBeforeMs: 0,
+        tries: 0,
+        why: 'is new',
+      },
     };
     this.#pods.set(name, pod);
     this.changed();
@@ -63,7 +72,9 @@ export class Pods {
 
   /** Those that keep a claim: also pods that are only scheduled. */
   using(claim: string): readonly Pod[] {
-    return this.all.filter(({ claims, node }) => node !== undefined && claims.includes(claim));
+    return this.all.filter(({ claims, node, isForgotten }) => {
+      return node !== undefined && !isForgotten && claims.includes(claim);
+    });
   }
 
   changed(): void {

@@ -103,6 +103,10 @@ export class Scheduler {
   }
 
   #checkBindings(pod: Pod, node: string): void {
+    if (this.#parts.desk.node(node) === undefined) {
+      this.#wait(pod, `the node ${node} is gone`);
+      return;
+    }
     for (const name of pod.claims) {
       const verdict = this.#binding(name, node);
       if (verdict === 'bound') continue;

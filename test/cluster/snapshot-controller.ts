@@ -7,7 +7,7 @@ const prefix = 'snapshot.storage.kubernetes.io';
 const sourceProtection = `${prefix}/volumesnapshot-as-source-protection`;
 const boundProtection = `${prefix}/volumesnapshot-bound-protection`;
 const contentProtection = `${prefix}/volumesnapshotcontent-bound-protection`;
-const claimProtection = `${prefix}/pvc-as-source-protection`;
+export const claimProtection = `${prefix}/pvc-as-source-protection`;
 const beingDeleted = `${prefix}/volumesnapshot-being-deleted`;
 
 /** The part of snapshots that every cluster has once, whatever the driver. */

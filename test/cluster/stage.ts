@@ -6,11 +6,12 @@ import { JudgedApi } from '../kube/judged-api.ts';
 import { Chance } from '../world/chance.ts';
 import { FakeClock } from '../world/clock.ts';
 import { Desk } from './desk.ts';
-import { Kubelet } from './kubelet.ts';
+import { Kubelet, newNode } from './kubelet.ts';
 import { Life } from './life.ts';
 import { Link } from './link.ts';
 import { type BareMachine, Machine } from './machine.ts';
 import { Network, Nudge } from './network.ts';
+import { NodeRemovals } from './node-removals.ts';
 import { Pods } from './pods.ts';
 import {
   type AgentProgram,
@@ -42,6 +43,7 @@ export class ClusterStage {
   readonly pods = new Pods();
   readonly machines = new Map<string, Machine>();
   readonly operators = new Map<string, Life>();
+  readonly removals: NodeRemovals;
   /** A person with kubectl. */
   readonly admin: Desk;
   /** What our processes said, the newest last. */
@@ -69,6 +71,7 @@ export class ClusterStage {
     this.api.selectable.add('spec.nodeName');
     this.admin = new Desk(this.api, 'admin');
     for (let index = 1; index <= (spec.nodes ?? 2); index += 1) this.#addMachine(`n${index}`);
+    this.removals = this.#removals(new Chance(chance.seed));
     this.#startControllers(chance.fork());
     this.api.listeners.add(() => this.#wakeAll());
     this.api.listeners.add(({ collection, after }) => {
@@ -82,8 +85,7 @@ export class ClusterStage {
   /** Everything is set up, and our processes begin: the operators a little before the agents. */
   async start(operators: readonly string[] = ['o1']): Promise<void> {
     for (const machine of this.machines.values()) {
-      const metadata = { name: machine.name, labels: { 'kubernetes.io/hostname': machine.name } };
-      this.admin.create(collections.nodes, { metadata });
+      this.admin.create(collections.nodes, newNode(machine.name));
       await this.clock.run(machine.setUp());
     }
     if (this.#spec.bare === undefined) this.#classes();
@@ -130,6 +132,7 @@ export class ClusterStage {
 
   powerOn(name: string): void {
     this.machine(name).powerOn();
+    this.removals.join(name);
   }
 
   advance(ms: number): Promise<void> {
@@ -191,6 +194,7 @@ export class ClusterStage {
       ...{ name, agent, clock: this.clock, chance: this.#chance.fork() },
       bare: this.#spec.bare?.(name),
       surround: (where, role, life) => this.#surround(where, role, life),
+      isNode: () => this.admin.node(name) !== undefined,
       bug: (error) => this.#bug(error),
     });
     machine.kubelet = new Kubelet({
@@ -202,6 +206,19 @@ export class ClusterStage {
       if (machine.isUp) machine.kubelet?.round();
     });
     this.machines.set(name, machine);
+  }
+
+  #removals(chance: Chance): NodeRemovals {
+    const { admin, clock, pods, machines } = this;
+    const removals = new NodeRemovals({
+      ...{ admin, clock, chance, pods, machines },
+      cutPower: (name) => this.cutPower(name),
+      collect: (collection, name) => this.api.delete(collection, name),
+    });
+    this.api.listeners.add(({ collection, before, after }) => {
+      if (collection === collections.nodes) removals.told(before, after);
+    });
+    return removals;
   }
 
   #startControllers(chance: Chance): void {

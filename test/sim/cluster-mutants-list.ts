@@ -1,4 +1,4 @@
-import { rivalryEvery } from './cluster-story.ts';
+import { othersEvery, removalEvery, rivalryEvery } from './cluster-story.ts';
 import { lvmsMutants } from './lvms-mutants-list.ts';
 import type { Mutant } from './mutants/list.ts';
 
@@ -11,6 +11,14 @@ function one(name: string, file: string, find: string, replace: string): Mutant 
 
 function ofLeaders(...given: Parameters<typeof one>): ClusterMutant {
   return { ...one(...given), step: rivalryEvery };
+}
+
+function ofRemovals(...given: Parameters<typeof one>): ClusterMutant {
+  return { ...one(...given), step: removalEvery };
+}
+
+function ofOthers(...given: Parameters<typeof one>): ClusterMutant {
+  return { ...one(...given), step: othersEvery };
 }
 
 const agent = 'src/agent/logical-volumes.ts';
@@ -116,6 +124,68 @@ export const clusterMutants: readonly ClusterMutant[] = [
     agent,
     "await volumes.removeRecorded(uid, 'volume', this.#leave.signal);",
     'void volumes;',
+  ),
+  // Others write to the same objects. What a write holds on to is what was seen.
+  ofOthers(
+    'what others put on a new Node is written over',
+    'src/agent/patches.ts',
+    '...(annotations === undefined || isFirst ? [sameVersion(node)] : []),',
+    '',
+  ),
+  ofOthers(
+    'a list of finalizers is written as it was seen',
+    'src/agent/patches.ts',
+    "    { op: 'test', path, value: finalizers },\n    { op: 'replace', path, value },",
+    "    { op: 'replace', path, value },",
+  ),
+  ofOthers(
+    'whatever stands where our finalizer stood is taken off',
+    'src/kube/finalizers.ts',
+    "{ op: 'test', path, value: finalizer },",
+    '',
+  ),
+  ofOthers(
+    'what others tell of a claim is written over when it grows',
+    'src/operator/resizer-pair.ts',
+    "const options = { subresource: 'status', signal };",
+    "const options = { subresource: 'status', signal };\n      Reflect.deleteProperty((body as never)['metadata'], 'resourceVersion');",
+  ),
+  ofLeaders(
+    'a lease is written over',
+    'src/kube/claim.ts',
+    'await client.update(leaseKind, lease, this.#patience());',
+    "await client.patch(leaseKind, metadata, { type: 'merge', body: { spec } }, this.#patience());",
+  ),
+  // Nodes that leave.
+  ofRemovals(
+    'what is on a node goes with its Node',
+    'src/core/cluster/nodes.ts',
+    "if (word === 'volumes' && volumes.length > 0)",
+    'if (volumes.length > 0)',
+  ),
+  ofRemovals(
+    'a volume is given up while its node is in the cluster',
+    'src/core/cluster/nodes.ts',
+    'if (isGivenUp && (node === undefined || isBegun))',
+    'if (isGivenUp)',
+  ),
+  ofRemovals(
+    'a Node that leaves is held up',
+    'src/operator/nodes.ts',
+    'await this.#release(node, signal);',
+    '',
+  ),
+  ofRemovals(
+    'a volume that was given up stays',
+    'src/operator/nodes.ts',
+    "if (isMeant && decideStranded(now, node, names).kind === 'discard') {",
+    'if (0 > 1) {',
+  ),
+  ofRemovals(
+    'the capacity of a node that is gone stays',
+    'src/operator/capacity.ts',
+    'await client.delete(csiStorageCapacityKind, { namespace, name }, { uid, signal });',
+    'void signal;',
   ),
   // Kubelet, which asks again and again.
   one(

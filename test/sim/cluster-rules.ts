@@ -89,6 +89,7 @@ export class ClusterRules {
     // What was removed was removed before this was told.
     this.#removals(before);
     if (collection === collections.logicalVolumes) {
+      if (before !== undefined && isBegunToGo(before, after)) this.#begunToGo(before as never);
       if (after !== undefined) this.#record(before as never, after as never);
       else if (before !== undefined) this.#recordGone(before);
     }
@@ -137,8 +138,28 @@ export class ClusterRules {
     }
   }
 
+  /** Deleted are only volumes that were given back, or that an administrator gave up. */
+  #begunToGo({ metadata: { uid, name } }: LogicalVolume): void {
+    const { admin, removals } = this.#stage;
+    if (removals.isGivenUp(uid)) return;
+    const volume = admin.volumes.find(({ spec }) => spec.csi?.volumeHandle === uid);
+    const claim = admin.claim(volume?.spec.claimRef?.name ?? '');
+    const isClaimed =
+      claim !== undefined &&
+      claim.metadata.uid === volume?.spec.claimRef?.uid &&
+      (claim.spec.volumeName ?? volume?.metadata.name) === volume?.metadata.name;
+    if (isClaimed) this.say(`${name} is deleted, and its claim is there`);
+    const content = admin.contents.find(({ status }) => status?.snapshotHandle === uid);
+    const snapshot = admin.snapshots.find(
+      ({ metadata }) => metadata.uid === content?.spec.volumeSnapshotRef.uid,
+    );
+    if (snapshot !== undefined && snapshot.metadata.deletionTimestamp === undefined) {
+      this.say(`${name} is deleted, and its snapshot is there`);
+    }
+  }
+
   #recordGone({ metadata }: Stored): void {
-    if (this.#find(metadata.uid) !== undefined) {
+    if (this.#find(metadata.uid) !== undefined && !this.#stage.removals.isGivenUp(metadata.uid)) {
       this.say(`the LogicalVolume ${metadata.name} is gone and its LV is not`);
     }
     this.#held.delete(metadata.uid);
@@ -158,7 +179,8 @@ export class ClusterRules {
 
   #volumeGone({ metadata, spec }: PersistentVolume): void {
     const isKept = spec.persistentVolumeReclaimPolicy !== 'Delete';
-    if (isKept || this.#find(spec.csi?.volumeHandle ?? '') === undefined) return;
+    const id = spec.csi?.volumeHandle ?? '';
+    if (isKept || this.#find(id) === undefined || this.#stage.removals.isGivenUp(id)) return;
     this.say(`trap 10: the volume ${metadata.name} is gone and its LV is not`);
   }
 
@@ -188,7 +210,8 @@ export class ClusterRules {
   }
 
   #judge(id: string, before: Stored | undefined): void {
-    const { admin } = this.#stage;
+    const { admin, removals } = this.#stage;
+    if (removals.isGivenUp(id)) return;
     const record =
       before?.metadata.uid === id
         ? (before as unknown as LogicalVolume)
@@ -213,7 +236,7 @@ export class ClusterRules {
     for (const machine of this.#stage.machines.values()) {
       for (const lv of volumesOn(machine)) {
         const name = this.#names.get(lv.name);
-        if (name === undefined) continue;
+        if (name === undefined || this.#stage.removals.isGivenUp(lv.name)) continue;
         const other = seen.get(name);
         if (other !== undefined && other !== lv.name) this.say(`trap 8: ${name} is there twice`);
         seen.set(name, lv.name);
@@ -223,6 +246,9 @@ export class ClusterRules {
 
   /** Who writes what only one may write is the one. Events are told by anybody. */
   #departed({ method, path, self }: Departure): void {
+    if (method === 'DELETE' && path.includes('/persistentvolumeclaims/')) {
+      this.say(`${self} sends ${method} ${path}: claims are their users'`);
+    }
     const isOpen = method === 'GET' || /\/(leases|events)\b/.test(path);
     if (isOpen || !self.includes('-operator-')) return;
     const lease = this.#stage.api.one(collections.leases, ourLease, namespace);
@@ -234,7 +260,7 @@ export class ClusterRules {
   /** What pods see is theirs, and as large as they are told. */
   #shown(): void {
     const { admin, pods, machines } = this.#stage;
-    for (const pod of pods.all.filter(({ isRunning }) => isRunning)) {
+    for (const pod of pods.all.filter((one) => one.isRunning && !one.isForgotten)) {
       for (const [name, { path }] of pod.shown) {
         const claim = admin.claim(name);
         const mount = machines.get(pod.node ?? '')?.world.machine.table.at(path);
@@ -260,6 +286,11 @@ export class ClusterRules {
     }
     return undefined;
   }
+}
+
+function isBegunToGo(before: Stored, after: Stored | undefined): boolean {
+  const isGoing = after === undefined || after.metadata.deletionTimestamp !== undefined;
+  return isGoing && before.metadata.deletionTimestamp === undefined;
 }
 
 /** What a file system writes about itself when it grows or is mounted lies here. */

@@ -34,11 +34,31 @@ export type Deed =
   | { readonly kind: 'resize'; readonly name: string; readonly mib: number }
   | { readonly kind: 'write'; readonly name: string; readonly at: number; readonly mib: number }
   | { readonly kind: 'delete-claim' | 'delete-pod' | 'delete-snapshot'; readonly name: string }
-  | { readonly kind: 'keep' | 'meddle' | 'delete-volume'; readonly name: string }
+  | { readonly kind: 'keep' | 'delete-volume'; readonly name: string }
+  | { readonly kind: 'meddle'; readonly name: string }
+  | Removal
   | Trouble;
+
+/** A Node is deleted, or somebody says that the volume of a claim may go with its Node. */
+export type Removal =
+  | {
+      readonly kind: 'remove-node';
+      readonly node: string;
+      /** Its machine goes, too. */
+      readonly isForEver: boolean;
+      /** All that is on it may go. */
+      readonly hasWord: boolean;
+    }
+  | { readonly kind: 'give-up'; readonly name: string };
 
 /** Every so manieth story is about operators that take each other's place. */
 export const rivalryEvery = 5;
+
+/** In every so manieth story others write while we do, and names come again. */
+export const othersEvery = 3;
+
+/** In every so manieth story an administrator takes nodes out of the cluster. */
+export const removalEvery = 4;
 
 export function clusterStoryOf(seed: number): ClusterStory {
   const chance = new Chance(seed * 7919 + 13);
@@ -54,9 +74,74 @@ export function clusterStoryOf(seed: number): ClusterStory {
   const host = { fail: rate(0.03), killed: rate(0.02), crash: rate(0.02), slow: rate(0.01) };
   const kubelet = rate(0.2);
   const teller = new Teller(chance, { nodes, operators, isRivalry, isRollOut: isRollOut(seed) });
-  const events = teller.tell(chance.between(15, 45));
+  const told = teller.tell(chance.between(15, 45));
+  const rivals = isRivalry ? withDeaths(told, operators, seed) : told;
+  const shared = seed % othersEvery === 0 ? withOldNames(rivals, seed) : rivals;
+  const events = seed % removalEvery === 0 ? withRemovals(shared, { seed, nodes }) : shared;
   const cacheLag = isCalm ? 0 : chance.pick([0, 5, 40] as const);
   return { seed, nodes, operators, network, host, kubelet, cacheLag, events };
+}
+
+/** Both die at once, and their next lives want the lease at the same moment. */
+function withDeaths(
+  told: readonly ClusterEvent[],
+  operators: readonly string[],
+  seed: number,
+): readonly ClusterEvent[] {
+  const chance = new Chance(seed * 2897 + 11);
+  const atMs = chance.between(0, told.at(-1)?.atMs ?? 0);
+  const deaths = operators.map((name) => ({ atMs, kind: 'kill-operator', name }) as const);
+  return [...told, ...deaths].toSorted((one, other) => one.atMs - other.atMs);
+}
+
+/** A claim that is new has the name of one that goes. The first try may come too early. */
+function withOldNames(told: readonly ClusterEvent[], seed: number): readonly ClusterEvent[] {
+  const chance = new Chance(seed * 3559 + 7);
+  const more = told.flatMap((event): readonly ClusterEvent[] => {
+    if (event.kind !== 'delete-claim' || chance.happens(0.4)) return [];
+    const { atMs, name } = event;
+    const times = [atMs + chance.between(100, 4_000), atMs + chance.between(4_000, 40_000)];
+    return times.flatMap((madeMs): readonly ClusterEvent[] => [
+      { atMs: madeMs, ...freshClaim(chance, name, mibOf(chance)) },
+      { atMs: madeMs, kind: 'pod', name: `${name}-at-${madeMs}`, claims: [name] },
+    ]);
+  });
+  return [...told, ...more].toSorted((one, other) => one.atMs - other.atMs);
+}
+
+function mibOf(chance: Chance): number {
+  return chance.pick([8, 100, 300, 900, 2_500] as const) + chance.below(4);
+}
+
+function freshClaim(chance: Chance, name: string, mib: number): Deed {
+  const className = chance.pick(['thin', 'thin', 'thick', 'kept', 'at-once', 'xfs'] as const);
+  return { kind: 'claim', name, className, mib, isRaw: chance.happens(0.15) };
+}
+
+/** Most nodes come back with what is on them, some at once. */
+function withRemovals(
+  told: readonly ClusterEvent[],
+  { seed, nodes }: { readonly seed: number; readonly nodes: number },
+): readonly ClusterEvent[] {
+  const chance = new Chance(seed * 4241 + 3);
+  const endMs = told.at(-1)?.atMs ?? 0;
+  const claims = told.flatMap((event) => (event.kind === 'claim' ? [event.name] : []));
+  const removals: ClusterEvent[] = [];
+  for (let count = chance.between(1, 3); count > 0; count -= 1) {
+    const atMs = chance.between(Math.min(5_000, endMs), endMs);
+    const node = `n${chance.between(1, nodes)}`;
+    const isForEver = nodes > 1 && chance.happens(0.3);
+    const hasWord = chance.happens(0.25);
+    removals.push({ atMs, kind: 'remove-node', node, isForEver, hasWord });
+    const laterMs = atMs + chance.pick([chance.between(500, 5_000), chance.between(5_000, 90_000)]);
+    if (chance.happens(0.7)) removals.push({ atMs: laterMs, kind: 'kubelet', node });
+    const name = chance.pick(claims);
+    const wordMs = atMs + chance.between(-20_000, 60_000);
+    if (name !== undefined && chance.happens(0.4)) {
+      removals.push({ atMs: Math.max(0, wordMs), kind: 'give-up', name });
+    }
+  }
+  return [...told, ...removals].toSorted((one, other) => one.atMs - other.atMs);
 }
 
 /** Keeps in mind what it has told, so that later events are about something. */
@@ -118,7 +203,7 @@ class Teller {
   #more(): readonly Deed[] {
     const chance = this.#chance;
     const name = this.#name('c');
-    const mib = chance.pick([8, 100, 300, 900, 2_500] as const) + chance.below(4);
+    const mib = mibOf(chance);
     const from = chance.pick(this.#claims);
     const snapshot = chance.pick(this.#snapshots);
     const deed = this.#newClaim(name, mib, { from, snapshot });
@@ -141,8 +226,7 @@ class Teller {
       return { kind: 'restore', name, from: snapshot, mib };
     }
     if (from !== undefined && chance.happens(0.15)) return { kind: 'clone', name, from, mib };
-    const className = chance.pick(['thin', 'thin', 'thick', 'kept', 'at-once', 'xfs'] as const);
-    return { kind: 'claim', name, className, mib, isRaw: chance.happens(0.15) };
+    return freshClaim(chance, name, mib);
   }
 
   #change(): readonly Deed[] {

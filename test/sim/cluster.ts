@@ -5,8 +5,10 @@ import { ourOperator } from '../cluster/our-operator.ts';
 import { type ClaimWish, ClusterStage } from '../cluster/stage.ts';
 import { volumesOn } from '../cluster/truth.ts';
 import { collections } from '../kube/fake-api-rules.ts';
+import { Chance } from '../world/chance.ts';
+import { Others } from './cluster-others.ts';
 import { ClusterRules } from './cluster-rules.ts';
-import type { ClusterStory, Deed } from './cluster-story.ts';
+import { type ClusterStory, type Deed, othersEvery } from './cluster-story.ts';
 import { causeTrouble, endTroubles } from './troubles.ts';
 
 export type ClusterVerdict = {
@@ -35,6 +37,7 @@ export async function simulateCluster(story: ClusterStory): Promise<ClusterVerdi
 class Simulation {
   readonly stage: ClusterStage;
   readonly rules: ClusterRules;
+  readonly #others: Others;
   readonly #story: ClusterStory;
   #claims = 0;
 
@@ -43,6 +46,8 @@ class Simulation {
     const { seed, nodes } = story;
     this.stage = new ClusterStage({ seed, nodes, agent: ourAgent, operator: ourOperator });
     this.rules = new ClusterRules(this.stage);
+    this.#others = new Others(this.stage, (text) => this.rules.say(text));
+    if (seed % othersEvery === 0) this.#others.meet(new Chance(seed));
   }
 
   verdict(): ClusterVerdict {
@@ -77,10 +82,13 @@ class Simulation {
     }
     await stage.advance(20_000);
     endTroubles(stage);
+    this.#others.letGo();
     await this.#settle('after the story');
     if (this.rules.violations.length > 0) return;
     this.#giveBack();
     await this.#settle('after all was given back');
+    if (this.rules.violations.length > 0) return;
+    if (this.#giveUpWhatIsGone()) await this.#settle('after what is gone was given up');
     if (this.rules.violations.length === 0) this.#checkEmpty();
   }
 
@@ -122,9 +130,17 @@ class Simulation {
     for (const { metadata } of stage.admin.claims) stage.deleteClaim(metadata.name);
   }
 
+  /** Nothing of a node that never comes back goes without this. */
+  #giveUpWhatIsGone(): boolean {
+    const { admin, removals } = this.stage;
+    const lost = admin.logicalVolumes.filter(({ spec }) => removals.isGone(spec.nodeName));
+    for (const { metadata } of lost) removals.giveUp(metadata.name);
+    return lost.length > 0;
+  }
+
   /** What is kept is all that is left. */
   #checkEmpty(): void {
-    const { admin, machines } = this.stage;
+    const { admin, machines, removals } = this.stage;
     const excused = audit(this.stage)
       .filter((finding) => this.#isExcused(finding))
       .join();
@@ -135,8 +151,10 @@ class Simulation {
     ];
     for (const { metadata } of admin.claims) this.rules.say(`the claim ${metadata.name} stays`);
     for (const machine of machines.values()) {
+      if (removals.isGone(machine.name)) continue;
       for (const { name } of volumesOn(machine)) {
-        if (!kept.includes(name)) this.rules.say(`the LV ${name} is left on ${machine.name}`);
+        if (kept.includes(name) || removals.isGivenUp(name)) continue;
+        this.rules.say(`the LV ${name} is left on ${machine.name}`);
       }
     }
   }
@@ -154,8 +172,8 @@ class Simulation {
     const { stage } = this;
     switch (deed.kind) {
       case 'claim':
-        this.#claims += 1;
         stage.claim(deed.name, { ...deed, size: `${deed.mib}Mi` });
+        this.#claims += 1;
         return;
       case 'restore': {
         const apiGroup = 'snapshot.storage.k8s.io';
@@ -189,14 +207,29 @@ class Simulation {
       case 'delete-snapshot':
         stage.deleteSnapshot(deed.name);
         return;
-      case 'keep':
       case 'meddle':
+        this.#others.note(deed.name);
+        return;
+      case 'keep':
       case 'delete-volume':
         this.#meddle(deed);
+        return;
+      case 'remove-node':
+        stage.removals.remove(deed.node, deed);
+        return;
+      case 'give-up':
+        this.#giveUp(deed.name);
         return;
       default:
         causeTrouble(stage, deed);
     }
+  }
+
+  #giveUp(claim: string): void {
+    const { admin, removals } = this.stage;
+    const { uid } = admin.claim(claim)?.metadata ?? {};
+    const name = `pvc-${uid}`;
+    if (admin.logicalVolumes.some(({ metadata }) => metadata.name === name)) removals.giveUp(name);
   }
 
   /** For the same use as the claim that it comes from, as far as that is still known. */
@@ -212,8 +245,8 @@ class Simulation {
     this.stage.claim(name, { className, isRaw, size: `${mib}Mi`, source });
   }
 
-  /** Somebody keeps a volume after all, or writes to objects that we are about to write to. */
-  #meddle({ kind, name }: Extract<Deed, { kind: 'keep' | 'meddle' | 'delete-volume' }>): void {
+  /** Somebody keeps a volume after all, or deletes it though it is bound. */
+  #meddle({ kind, name }: Extract<Deed, { kind: 'keep' | 'delete-volume' }>): void {
     const { admin } = this.stage;
     const claim = admin.claim(name);
     const volume = admin.volume(claim?.spec.volumeName ?? '');
@@ -224,16 +257,6 @@ class Simulation {
     // It stays as long as it is bound, and goes the usual way then.
     if (kind === 'delete-volume' && volume !== undefined) {
       admin.delete(collections.volumes, volume.metadata);
-    }
-    if (kind !== 'meddle' || claim === undefined) return;
-    const metadata = { annotations: { 'example.com/seen': String(this.stage.clock.nowMs()) } };
-    admin.patch(collections.claims, claim.metadata, { metadata });
-    if (volume !== undefined) admin.patch(collections.volumes, volume.metadata, { metadata });
-    const record = admin.logicalVolumes.find(
-      (one) => one.metadata.name === `pvc-${claim.metadata.uid}`,
-    );
-    if (record !== undefined) {
-      admin.patch(collections.logicalVolumes, record.metadata, { metadata });
     }
   }
 }

@@ -130,10 +130,11 @@ function begunAnew(stage: ClusterStage, place: string): void {
   else stage.machine(place).killAgent();
 }
 
-function restartKubelet({ machines, pods }: ClusterStage, node: string): void {
+function restartKubelet({ machines, pods, removals }: ClusterStage, node: string): void {
   const machine = machines.get(node);
   machine?.kubelet?.restart();
   if (machine?.isUp === true) void machine.kubelet?.register('known');
+  removals.join(node);
   pods.changed();
 }
 
@@ -149,6 +150,7 @@ export function endTroubles(stage: ClusterStage): void {
     machine.kubelet?.losesAnswers(0);
     machine.powerOn();
   }
+  stage.removals.allBack();
   for (const place of stage.builds.keys()) {
     stage.builds.delete(place);
     begunAnew(stage, place);
