@@ -34,6 +34,7 @@ import { KubeError } from '../kube/errors.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { Chance, Clock } from '../kube/ports.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
+import { isNews } from '../kube/store.ts';
 import { BegunGroups } from './begun-groups.ts';
 import { GroupMarks } from './group-marks.ts';
 import { GroupMemory } from './group-memory.ts';
@@ -121,7 +122,9 @@ export class VolumeGroups {
     const { nodes, groups, reports, engine } = this.#parts;
     const changed = () => this.changed();
     const ends = [
-      ...[nodes, groups].map((store) => store.onChange(changed)),
+      groups.onChange(changed),
+      // All disks are looked at for it.
+      nodes.onChange((change) => isNews(change) && changed()),
       reports.onChange(({ type, object }) => {
         if (type === 'deleted' || !this.#reports.isOurs(object)) changed();
       }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { KubeObject } from './kind.ts';
-import { type Change, Store } from './store.ts';
+import { type Change, isNews, Store } from './store.ts';
 
 function object(name: string, version: number, uid = name): KubeObject {
   return { metadata: { namespace: 'ns', name, uid, resourceVersion: String(version) } };
@@ -25,6 +25,20 @@ test('a list tells what is new, what changed and what is gone, and nothing of th
   const second = [object('a', 1), object('b', 5), object('d', 6)];
   assert.deepEqual(told(store.replace(second, '6', false)), ['modified 5', 'added 6', 'deleted 3']);
   assert.equal(store.size, 3);
+});
+
+test('another version alone is no news', () => {
+  const before = object('a', 1);
+  const { metadata } = before;
+  const isNewsOf = (changes: object) => {
+    const now = { metadata: { ...metadata, resourceVersion: '2', ...changes } };
+    return isNews({ type: 'modified', before, object: now });
+  };
+  assert.equal(isNewsOf({}), false);
+  assert.equal(isNewsOf({ labels: { zone: 'a' } }), true);
+  assert.equal(isNewsOf({ uid: 'another' }), true);
+  assert.equal(isNews({ type: 'added', object: before }), true);
+  assert.equal(isNews({ type: 'deleted', object: before }), true);
 });
 
 test('another uid under a name is another object', () => {

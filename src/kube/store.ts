@@ -1,3 +1,4 @@
+import { isSameJson } from '../api/same.ts';
 import { compareVersions, type KubeObject, keyOf } from './kind.ts';
 
 /** What became known of one object. `object` of what was deleted is the last that was known. */
@@ -5,6 +6,15 @@ export type Change<T> =
   | { readonly type: 'added'; readonly object: T }
   | { readonly type: 'modified'; readonly object: T; readonly before: T }
   | { readonly type: 'deleted'; readonly object: T };
+
+/** Kubelet writes its Node every few seconds, and of most of that only the version is kept. */
+export function isNews<T extends KubeObject>(change: Change<T>): boolean {
+  if (change.type !== 'modified') return true;
+  const { before, object } = change;
+  const { resourceVersion } = before.metadata;
+  const after = { ...object, metadata: { ...object.metadata, resourceVersion } };
+  return !isSameJson(before, after);
+}
 
 /**
  * The objects of one reflector by `namespace/name`, and what changed with each word of the server.

@@ -15,6 +15,7 @@ import { KubeError } from '../kube/errors.ts';
 import { logicalVolumeKind } from '../kube/kinds.ts';
 import { lvmClusterKind } from '../kube/lvms-kinds.ts';
 import { type Again, WorkQueue } from '../kube/queue.ts';
+import { isNews } from '../kube/store.ts';
 import type { Cluster, Duty } from './duty.ts';
 import { carryOut } from './lvm-clusters-deeds.ts';
 import { ClusterEvents } from './lvm-clusters-events.ts';
@@ -85,7 +86,8 @@ export class LvmClusters implements Duty {
         kind.onServed(look),
       ]),
       ...[snapshotClasses.onChange(own), snapshotClasses.onServed(look)],
-      ...[nodes.onChange(look), csiNodes.onChange(look), classes.onChange(look)],
+      nodes.onChange((change) => isNews(change) && look()),
+      ...[csiNodes.onChange(look), classes.onChange(look)],
       ...[claims, volumes, logicalVolumes].map((store) => store.onChange(lookIfWaiting)),
     ];
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { collections } from '../kube/fake-api-rules.ts';
 import { GroupScene } from './agent-groups-scene.ts';
 
 const two = { deviceSelector: { paths: ['/dev/sdb', '/dev/sdc'] } };
@@ -51,6 +52,19 @@ test('room that goes is told now and then, and nothing is looked at for it', asy
   const done = scene.api.writes.length - writes;
   assert.ok(done >= 1 && done <= 3, `${done} writes`);
   assert.equal(deviceLooks(scene), looks);
+});
+
+test('a kubelet that writes its Node again and again has no disk looked at', async () => {
+  const scene = await ready({});
+  const looks = deviceLooks(scene);
+  const tell = async (metadata: object, status: object) => {
+    scene.put(collections.nodes, { metadata: { name: 'n1', ...metadata }, status });
+    await scene.settle(4_000);
+  };
+  for (let turn = 0; turn < 5; turn += 1) await tell({}, { conditions: [{ at: turn }] });
+  assert.equal(deviceLooks(scene), looks);
+  await tell({ labels: { zone: 'a' } }, {});
+  assert.ok(deviceLooks(scene) > looks);
 });
 
 test('a report that somebody else changed is put right', async () => {
