@@ -87,7 +87,10 @@ function auditRecord(stage: ClusterStage, object: LogicalVolume): readonly strin
   const count = volumes.length + contents.length;
   if (count === 0) {
     const isMarked = annotations?.[unpublishedAnnotation] !== undefined;
-    findings.push(`nothing refers to the LogicalVolume ${name}${isMarked ? '' : unmarked}`);
+    // A snapshot never had a mark: its content leads to it from the beginning.
+    const isSnapshot = object.spec.source !== undefined && object.spec.accessType === 'ro';
+    const why = isMarked || isSnapshot ? '' : unmarked;
+    findings.push(`nothing refers to the LogicalVolume ${name}${why}`);
   }
   if (count > 1) findings.push(`${count} objects refer to the LogicalVolume ${name}`);
   if (count > 0 && annotations?.[unpublishedAnnotation] !== undefined) {

@@ -118,13 +118,6 @@ export const clusterMutants: readonly ClusterMutant[] = [
     'await this.#recover(error, signal);',
     'return;',
   ),
-  // Stale caches.
-  one(
-    'what an old list asked for stays',
-    agent,
-    "await volumes.removeRecorded(uid, 'volume', this.#leave.signal);",
-    'void volumes;',
-  ),
   // Others write to the same objects. What a write holds on to is what was seen.
   ofOthers(
     'what others put on a new Node is written over',

@@ -137,12 +137,22 @@ export const lvmsMutants: readonly ClusterMutant[] = [
     'volumeGroups: [] as DesiredVg[],',
   ),
   // What an agent does.
-  one(
-    'what was made is forgotten',
-    agent,
-    'if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);',
-    'void uuid;',
-  ),
+  {
+    name: 'what was made is forgotten',
+    of: 'lvms',
+    edits: [
+      {
+        file: agent,
+        find: 'if (uuid !== undefined) await this.#memory.learn(vg.name, uuid);',
+        replace: 'void uuid;',
+      },
+      {
+        file: 'src/agent/group-memory.ts',
+        find: 'if (this.#forgotten.has(name) || !this.#known.has(name)) await',
+        replace: 'if (this.#forgotten.has(name)) await',
+      },
+    ],
+  },
   one(
     'a pool is not made',
     agent,

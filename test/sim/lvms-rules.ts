@@ -66,6 +66,7 @@ export class LvmsRules {
     stage.api.listeners.add(({ collection, before, after }) => {
       if (collection === collections.lvmClusters && after !== undefined) this.#allowed(after);
       if (collection === collections.lvmVolumeGroups) this.#group(before, after);
+      if (collection === collections.classes && after === undefined) this.#classGone(before);
       const isTold = after !== undefined && !isEqual(before?.['spec'], after['spec']);
       if (collection === collections.lvmNodeStatuses && isTold) this.#told(after);
     });
@@ -149,21 +150,27 @@ export class LvmsRules {
     if (last === undefined) return;
     if (deletionTimestamp !== undefined && last.goingAtMs === never) {
       last.goingAtMs = nowMs;
-      this.#holding(name, nowMs);
+      this.#holding(name, 'LVMVolumeGroup');
     }
     if (after === undefined) last.goneAtMs = nowMs;
   }
 
+  /** Without it no claim of the class grows any more. */
+  #classGone(before: Stored | undefined): void {
+    const [, name] = /^lvms-(.*)$/.exec(before?.metadata.name ?? '') ?? [];
+    if (name !== undefined) this.#holding(name, 'StorageClass of');
+  }
+
   /** A person may do what is wrong; the operator lets nothing go that holds a volume. */
-  #holding(name: string, nowMs: number): void {
-    const { api, admin } = this.#stage;
+  #holding(name: string, kind: string): void {
+    const { api, admin, clock } = this.#stage;
     if (!(api.writes.at(-1)?.who ?? '').startsWith('operator ')) return;
     // What has just been made may not be known to anybody yet.
-    const isOld = (text = '') => nowMs - Date.parse(text) > 60_000;
+    const isOld = (text = '') => clock.nowMs() - Date.parse(text) > 60_000;
     for (const { metadata, spec } of admin.logicalVolumes) {
       const { deletionTimestamp: going, creationTimestamp } = metadata;
       if (spec.deviceClass !== name || going !== undefined || !isOld(creationTimestamp)) continue;
-      this.#say(`the LVMVolumeGroup ${name} is deleted, and holds ${metadata.name}`);
+      this.#say(`the ${kind} ${name} is deleted, and holds ${metadata.name}`);
     }
   }
 

@@ -13,7 +13,8 @@ export function themed(chance: Chance, plot: Plot): Plot {
   if (draw < 0.1) return wiping(chance, plot);
   if (draw < 0.3) return emptying(chance, plot);
   if (draw < 0.4) return cutting(chance, plot);
-  return draw < 0.45 ? missing(chance, plot) : plot;
+  if (draw < 0.45) return missing(chance, plot);
+  return draw < 0.48 ? dropping(plot) : plot;
 }
 
 /** A disk is wiped because that was asked for, leaves, is used by somebody, and is named again. */
@@ -110,6 +111,24 @@ function missing(chance: Chance, { disks, told }: Plot): Plot {
   };
 }
 
+/** A class is taken out while it holds a volume, and nobody is asked whether that may be. */
+function dropping({ disks, told }: Plot): Plot {
+  return {
+    disks: changed(disks, { [first]: { kind: 'bare' }, [second]: { kind: 'bare' } }),
+    told: [
+      make(
+        { name: 'va', default: true, deviceSelector: { paths: [first] } },
+        { name: 'vb', deviceSelector: { paths: [second] } },
+      ),
+      { atMs: 30_000, kind: 'claim', name: 'held', of: 'vb', mib: 300, isRaw: false },
+      { atMs: 30_000, kind: 'pod', name: 'with-held', claims: ['held'] },
+      { atMs: 110_000, kind: 'guard-not' },
+      { atMs: 111_000, kind: 'edit', edit: 'drop-class', of: 'vb' },
+      ...later(told, 115_000),
+    ],
+  };
+}
+
 function emptied(chance: Chance): LvmDeviceClass {
   const deviceSelector = { paths: chance.happens(0.7) ? [first, second] : [first, second, third] };
   const common = { name: 'va', default: true, deviceSelector } as const;
@@ -148,8 +167,8 @@ function meanwhile(chance: Chance): readonly LvmsDeed[] {
   return chance.pick(deeds) ?? [];
 }
 
-function make(one: LvmDeviceClass): LvmsEvent {
-  return { atMs: 0, kind: 'make', name: clusterName, classes: [one] };
+function make(...classes: readonly LvmDeviceClass[]): LvmsEvent {
+  return { atMs: 0, kind: 'make', name: clusterName, classes };
 }
 
 function later(told: readonly LvmsEvent[], byMs: number): readonly LvmsEvent[] {
