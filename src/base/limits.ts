@@ -30,6 +30,8 @@ export const limits = {
   queueLengthMax: 10_000,
   /** Changes of one volume group that share one refresh. */
   burstLengthMax: 64,
+  /** So many changes that came later are let go before one that only takes marks off. */
+  passedByMax: 64,
   /** A change made by somebody else is seen after at most this long. */
   foreignChangeNoticedMs: 60_000,
   /** A refresh asked for by a hint waits so long for further hints. */

@@ -207,6 +207,19 @@ export function next(step: Step): Decision {
   return { kind: 'step', step };
 }
 
+/** Nothing but tags, whatever else is true of the volume: many such changes can be one command. */
+export function isPlainRetag(step: Step): step is ChangeTags {
+  if (step.kind !== 'change-tags') return false;
+  return step.isReadOnly !== true && step.whileSizeBytes === undefined;
+}
+
+export function sameRetag(one: ChangeTags, other: ChangeTags): boolean {
+  const isSame = (these: readonly string[], those: readonly string[]) =>
+    these.length === those.length && these.every((tag) => those.includes(tag));
+  const isThere = one.vgUuid === other.vgUuid && one.vg === other.vg;
+  return isThere && isSame(one.add, other.add) && isSame(one.remove, other.remove);
+}
+
 /** Steps that take long and hardly touch the volume group's metadata alone: others need not wait. */
 export function isLong(step: Step): boolean {
   return longSteps.has(step.kind);

@@ -1,8 +1,8 @@
 import { type FailureCode, OperationError } from '../base/failures.ts';
 import { show } from '../base/show.ts';
 import type { PublicationStepKind } from '../core/publication/step.ts';
-import type { Step, StepKind } from '../core/step.ts';
-import { commandsOf } from '../lvm/argv.ts';
+import type { ChangeTags, Step, StepKind } from '../core/step.ts';
+import { commandOfAll, commandsOf } from '../lvm/argv.ts';
 import type { Command, CommandResult } from '../lvm/command.ts';
 import { isInVg, type MappedDevice, parseDevices } from '../lvm/dmsetup.ts';
 import { lookMapped, resumeDevice } from '../lvm/looks.ts';
@@ -34,6 +34,17 @@ export async function execute(
     said += await runCommand(host, command, step, subject, trace);
   }
   return said;
+}
+
+/** The same change of tags, for several at once. */
+export async function executeAll(
+  host: Host,
+  steps: readonly [ChangeTags, ...ChangeTags[]],
+  noun: string,
+  trace: Trace,
+): Promise<string> {
+  const volume = steps.map(({ lv }) => lv).join(' ');
+  return runCommand(host, commandOfAll(steps), steps[0], { noun, volume }, trace);
 }
 
 type AnyStep = { readonly kind: StepKind | PublicationStepKind };

@@ -11,6 +11,8 @@ export type Task<Status> = {
   readonly vg: string;
   plan(host: ObservedHost): Decision;
   status(host: ObservedHost): Status;
+  /** Others may come before it: see `chooseBurst`. */
+  readonly mayWait?: boolean;
 };
 
 export type Outcome<Status> = { readonly kind: 'settled'; readonly status: Status } | Blocked;
@@ -37,6 +39,10 @@ export class Job<Status = unknown> {
   isAway = false;
   /** In the model's count of events: a refusal must come from a look that began after it. */
   askedAt = 0;
+  /** How many who came later were let go first. */
+  passedBy = 0;
+  /** What it did together with others failed: it goes on by itself. */
+  isAlone = false;
   #isDone = false;
   #isAbandoned = false;
   #resolve: (outcome: Outcome<Status>) => void = () => undefined;

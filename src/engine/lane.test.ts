@@ -1,69 +1,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {
-  extents,
-  sampleLv,
-  samplePv,
-  sampleVg,
-  thickClass,
-  vgWithFree,
-} from '../../test/samples/observed.ts';
-import { settle, TinyClock } from '../../test/samples/tiny-clock.ts';
-import { gate, TinyHost } from '../../test/samples/tiny-host.ts';
+import { names, removal, seeingWorld, volume, world } from '../../test/samples/lane-world.ts';
+import { extents, sampleLv, samplePv, sampleVg, vgWithFree } from '../../test/samples/observed.ts';
+import { settle } from '../../test/samples/tiny-clock.ts';
+import { gate, type TinyHost } from '../../test/samples/tiny-host.ts';
 import { limits } from '../base/limits.ts';
-import type { ObservedVg } from '../core/observed.ts';
 import type { Decision, Step } from '../core/step.ts';
-import { isBlocked } from '../core/usable-vg.ts';
-import { absentVolume, desiredVolume } from '../core/volume/desired.ts';
+import { absentVolume } from '../core/volume/desired.ts';
 import type { VolumeStatus } from '../core/volume/status.ts';
-import { Job, type Task } from './job.ts';
-import { Lane } from './lane.ts';
-import { HostModel } from './model.ts';
-import type { Signal, TraceEvent } from './ports.ts';
+import type { Task } from './job.ts';
 import { volumeTask } from './tasks.ts';
-import type { Witness } from './witness.ts';
 
-/** Nothing can be seen but by a report. */
-const blind: Witness = { see: () => Promise.resolve(undefined) };
-
-function world(...vgs: readonly ObservedVg[]) {
-  return worldWith(new TinyHost(...vgs), blind);
-}
-
-/** The kernel shows what is. */
-function seeingWorld(...vgs: readonly ObservedVg[]) {
-  const host = new TinyHost(...vgs);
-  const see = async (step: Step) => {
-    const lv = host.state.vgs[0]?.lvs.find(({ name }) => 'lv' in step && name === step.lv);
-    if (step.kind === 'remove-lv') return lv === undefined ? step.lvUuid : undefined;
-    return lv?.uuid;
-  };
-  return worldWith(host, { see });
-}
-
-function worldWith(host: TinyHost, witness: Witness) {
-  const model = new HostModel(host, new TinyClock());
-  const events: TraceEvent[] = [];
-  const lane = new Lane({ host, model, witness, trace: (event) => events.push(event) });
-  const submit = (task: Task<VolumeStatus>, signal?: Signal) => {
-    const job = new Job(task, signal);
-    lane.add(job as Job);
-    // A test that only looks at the effect must not be ended by a failure it expects.
-    job.outcome.catch(() => undefined);
-    return job.outcome;
-  };
-  return { host, model, lane, events, submit };
-}
-
-function volume(name: string, size = 1): Task<VolumeStatus> {
-  const request = { name, className: '', sizeBytes: extents(size) };
-  const desired = desiredVolume(request, [thickClass()]);
-  assert.ok(!isBlocked(desired));
-  return volumeTask(desired);
-}
-
-const removal = (name: string) => volumeTask(absentVolume('vg1', name));
-const names = (host: TinyHost) => host.state.vgs[0]?.lvs.map((lv) => lv.name) ?? [];
 const letters = 'abcdefghij'.split('');
 
 test('a burst of creations costs one command each, one look before and one after', async () => {

@@ -6,10 +6,18 @@ import { show } from '../base/show.ts';
 import type { ObservedHost } from '../core/observed.ts';
 import { predict } from '../core/predict.ts';
 import { needsLook, staleReason } from '../core/stale.ts';
-import { type Decision, isLong, type OnLv, type Step } from '../core/step.ts';
+import { type Decision, isLong, isPlainRetag, type OnLv, type Step } from '../core/step.ts';
 import { afterWitnessed, canBeWitnessed } from '../core/witness.ts';
 import { commandsOf } from '../lvm/argv.ts';
-import { asOperationError, execute, resumeSuspended, runCommand, type Subject } from './execute.ts';
+import { chooseBurst, type Part, together } from './burst.ts';
+import {
+  asOperationError,
+  execute,
+  executeAll,
+  resumeSuspended,
+  runCommand,
+  type Subject,
+} from './execute.ts';
 import type { Job } from './job.ts';
 import { type Mendable, mend, mendable } from './mend.ts';
 import type { HostModel, Report } from './model.ts';
@@ -34,7 +42,7 @@ export type LaneTools = {
  */
 export class Lane {
   readonly #tools: LaneTools;
-  readonly #waiting: (Job | Exclusive)[] = [];
+  #waiting: (Job | Exclusive)[] = [];
   #isWorking = false;
   #lastChange = 0;
   /** Our last change that only a report can tell the outcome of. */
@@ -99,25 +107,26 @@ export class Lane {
       for (;;) {
         // Whatever is asked for in this same turn of events belongs to the same burst.
         await Promise.resolve();
-        const first = this.#waiting.shift();
-        if (first === undefined) return;
-        if ('kind' in first) await first.run();
-        else await this.#tools.model.changing(() => this.#runBurst(this.#gather(first)));
+        const next = this.#take();
+        if (next === undefined) return;
+        if ('run' in next) await next.run();
+        else await this.#tools.model.changing(() => this.#runBurst(next));
       }
     } finally {
       this.#isWorking = false;
     }
   }
 
-  #gather(first: Job): readonly Job[] {
-    const burst = [first];
-    while (burst.length < limits.burstLengthMax) {
-      const next = this.#waiting[0];
-      if (next === undefined || 'kind' in next) break;
-      this.#waiting.shift();
-      burst.push(next);
-    }
-    return burst;
+  /** Nobody passes work that is done alone, nor is passed by it. */
+  #take(): Exclusive | readonly Job[] | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const alone = this.#waiting.findIndex(isExclusive);
+    const jobs = alone === -1 ? this.#waiting : this.#waiting.slice(0, alone);
+    const taken = isExclusive(first) ? first : chooseBurst(jobs.filter(isJob));
+    const gone = new Set<Job | Exclusive>('run' in taken ? [taken] : taken);
+    this.#waiting = this.#waiting.filter((item) => !gone.has(item));
+    return taken;
   }
 
   async #runBurst(burst: readonly Job[]): Promise<void> {
@@ -246,15 +255,11 @@ export class Lane {
           void this.#runAway(job, decision.step);
           break;
         }
+        const parts = together({ job, step: decision.step }, jobs, host);
         // What a failed step did nobody knows yet: whoever comes after it waits for a look.
-        const end = await this.#runStep(job, decision.step, report);
-        if (end.kind === 'failed') return;
-        if (end.uuid === undefined || !canBeWitnessed(decision.step)) {
-          host = predict(host, decision.step);
-          continue;
-        }
-        host = afterWitnessed(host, decision.step, end.uuid);
-        await this.#settle(job, host, report);
+        const end = await this.#runParts(parts, report);
+        if (end === undefined) return;
+        for (const part of parts) host = await this.#see(part, { ...end, host, report });
       }
     }
   }
@@ -269,30 +274,63 @@ export class Lane {
     job.settle(host);
   }
 
-  async #runStep(job: Job, step: Step, report: Report): Promise<StepEnd> {
-    this.#count(job, step);
+  /** Or nothing: then it failed, or was not even tried. */
+  async #runParts(parts: readonly [Part, ...Part[]], report: Report): Promise<End | undefined> {
+    for (const { job, step } of parts) this.#count(job, step);
     // A look that somebody else asked for meanwhile may know better than the plan does.
     const newest = this.#tools.model.newest ?? report;
-    if (newest !== report && staleReason(step, newest.host) !== undefined) return failed;
-    const { noun, volume } = job.task;
-    const { host, model, trace, witness } = this.#tools;
+    const isStale = parts.some(({ step }) => staleReason(step, newest.host) !== undefined);
+    if (newest !== report && isStale) return undefined;
+    const [{ job, step }] = parts;
     // To lvm it is active, and still it is not as the books have it.
     const isInVain = step.kind === 'activate-lv' && job.repeats > 0 && job.hasEndedWell;
     if (isInVain) await this.#mend({ how: 'reload-volume', step });
     try {
-      const said = await execute(host, step, { noun, volume }, trace);
-      job.hasEndedWell = true;
-      const change = model.changed();
+      const said = await this.#execute(parts);
+      for (const part of parts) part.job.hasEndedWell = true;
+      const change = this.#tools.model.changed();
       this.#lastChange = change;
-      const uuid = await witness.see(step, said);
-      if (uuid === undefined || !canBeWitnessed(step)) this.#lastDoubt = change;
-      else model.witness(change, step, uuid);
-      return { kind: 'done', uuid };
+      return { said, change };
     } catch (error) {
-      this.#failed(job, step, asOperationError(error));
+      const failure = asOperationError(error);
+      if (parts.length === 1) this.#failed(job, step, failure);
+      else for (const part of parts) this.#apart(part);
       this.#doubt();
-      return failed;
+      return undefined;
     }
+  }
+
+  #execute(parts: readonly [Part, ...Part[]]): Promise<string> {
+    const { host, trace } = this.#tools;
+    const [{ job, step }] = parts;
+    const { noun, volume } = job.task;
+    const retags = parts.map((part) => part.step).filter(isPlainRetag);
+    const [first, ...others] = retags;
+    if (first === undefined || parts.length === 1) {
+      return execute(host, step, { noun, volume }, trace);
+    }
+    return executeAll(host, [first, ...others], noun, trace);
+  }
+
+  /** One of them made it fail, and the others need not suffer for it. */
+  #apart({ job, step }: Part): void {
+    job.hasEndedWell = false;
+    job.isAlone = true;
+    this.suspect(step);
+  }
+
+  /** The host after a step that ended well: as the kernel bears it out, or else as foreseen. */
+  async #see({ job, step }: Part, { said, change, host, report }: Seen): Promise<ObservedHost> {
+    const { model, witness } = this.#tools;
+    const uuid = await witness.see(step, said);
+    if (uuid === undefined || !canBeWitnessed(step)) {
+      this.#lastDoubt = change;
+      return predict(host, step);
+    }
+    model.witness(change, step, uuid);
+    const after = afterWitnessed(host, step, uuid);
+    await this.#settle(job, after, report);
+    return after;
   }
 
   /** What can be mended is mended before the next look, and the step is tried once more. */
@@ -395,18 +433,27 @@ function concludeFailure(job: Job, failure: OperationError): void {
   else job.refuse(blocked(failure.code, failure.message));
 }
 
-/** How a step ended; with the identity of the volume where the kernel bore it out. */
-type StepEnd =
-  | { readonly kind: 'failed' }
-  | { readonly kind: 'done'; readonly uuid: string | undefined };
+/** What lvm said when it ended well, and the model's count of that. */
+type End = { readonly said: string; readonly change: number };
 
-const failed: StepEnd = { kind: 'failed' };
+type Seen = End & {
+  readonly host: ObservedHost;
+  readonly report: Report;
+};
 
 function isOfTheSort(decision: Decision): boolean {
   return decision.kind === 'step' && canBeWitnessed(decision.step) && !needsLook(decision.step);
 }
 
 type Exclusive = { readonly kind: 'exclusive'; readonly run: () => Promise<void> };
+
+function isExclusive(item: Job | Exclusive): item is Exclusive {
+  return 'run' in item;
+}
+
+function isJob(item: Job | Exclusive): item is Job {
+  return !isExclusive(item);
+}
 
 function queueFull(where: string): OperationError {
   const message = `${limits.queueLengthMax} changes already wait for ${where}`;

@@ -73,6 +73,7 @@ export function publicationTask(volume: PublishedVolume, wanted: GroupWant): Tas
     volume: volume.name,
     vg: volume.vg,
     plan: (host) => planInGroup(wanted, volume, host),
+    mayWait: wanted.want === 'clear-marks',
     status: () => undefined,
   };
 }

@@ -7,8 +7,8 @@ import { bytes, GiB, KiB, MiB, times } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
 import type { Deed, Permit } from '../core/permit.ts';
-import type { CreateLv, Step, StepKind } from '../core/step.ts';
-import { commandsOf } from './argv.ts';
+import type { ChangeTags, CreateLv, Step, StepKind } from '../core/step.ts';
+import { commandOfAll, commandsOf } from './argv.ts';
 
 const inVg = { vg: 'vg1', vgUuid: 'VGU' } as const;
 const onLv = { ...inVg, lv: 'v1', lvUuid: 'LVU' } as const;
@@ -224,6 +224,30 @@ test('a size that is noted is noted only while it is the size', () => {
   const [step] = spellings['change-tags'];
   const [line] = lineOf({ ...step, whileSizeBytes: GiB });
   assert.match(line ?? '', /--select 'lv_uuid=LVU && lv_size=1073741824b' vg1\/v1$/);
+});
+
+test('one change of tags for several volumes is one command, which aims at each of them', () => {
+  const [step] = spellings['change-tags'];
+  const other = { ...step, lv: 'v2', lvUuid: 'LVU2' };
+  const { argv } = commandOfAll([step, other]);
+  const tags = ['--deltag', 'c', '--addtag', 'a', '--addtag', 'b'];
+  const only = ['--select', 'lv_uuid=LVU || lv_uuid=LVU2', 'vg1/v1', 'vg1/v2'];
+  assert.deepEqual(argv, ['lvm', 'lvchange', ...tags, ...only]);
+  assert.deepEqual(commandOfAll([step]), commandsOf(step)[0]);
+});
+
+test('several changes that are not the same are no one command', () => {
+  const [step] = spellings['change-tags'];
+  const differing: readonly Partial<ChangeTags>[] = [
+    { remove: ['d'] },
+    { add: ['a'] },
+    { vgUuid: 'other' },
+    { whileSizeBytes: GiB },
+    { isReadOnly: true },
+  ];
+  for (const change of differing) {
+    assert.throws(() => commandOfAll([step, { ...step, ...change }]), BugError);
+  }
 });
 
 test('zeroing before what the permit is for is a bug', () => {

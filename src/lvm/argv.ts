@@ -4,13 +4,15 @@ import { type Bytes, noBytes } from '../base/bytes.ts';
 import { limits } from '../base/limits.ts';
 import type { Layout } from '../core/layouts.ts';
 import { isForeseen } from '../core/predict.ts';
-import type {
-  ChangeTags,
-  CopyRange,
-  CreateLv,
-  CreateThinPool,
-  Step,
-  ZeroRange,
+import {
+  type ChangeTags,
+  type CopyRange,
+  type CreateLv,
+  type CreateThinPool,
+  isPlainRetag,
+  type Step,
+  sameRetag,
+  type ZeroRange,
 } from '../core/step.ts';
 import type { Command } from './command.ts';
 
@@ -29,6 +31,17 @@ export function commandsOf(step: Step): readonly Command[] {
   }
   const timeoutMs = step.kind === 'evacuate-pv' ? limits.copyTimeoutMs : limits.changeTimeoutMs;
   return [change(lvmArgvOf(step), timeoutMs)];
+}
+
+/** The same change of tags for volumes of one group. */
+export function commandOfAll(steps: readonly [ChangeTags, ...ChangeTags[]]): Command {
+  for (const step of steps) {
+    assertRunnable(step);
+    assert(isPlainRetag(step) && sameRetag(step, steps[0]), 'one command does one thing');
+  }
+  const selection = steps.map(({ lvUuid }) => `lv_uuid=${lvUuid}`).join(' || ');
+  const words = ['--select', selection, ...steps.map(lvOf)];
+  return change(['lvm', 'lvchange', ...retag(steps[0]), ...words]);
 }
 
 type LvmStep = Exclude<Step, { kind: 'wipe-device' }>;

@@ -118,12 +118,28 @@ export class TinyHost implements Host {
     const target = argv.at(-1) ?? '';
     if (verb === 'lvcreate') this.#edit(target, (lvs) => [...lvs, made(argv, target)]);
     const [vg = '', name = ''] = target.split('/');
+    if (verb === 'lvchange') this.#retag(argv);
     if (verb === 'lvremove') this.#edit(vg, (lvs) => lvs.filter((lv) => lv.name !== name));
     if (verb !== 'lvextend') return;
     const sizeBytes = sizeOf(argv);
     const extended = (lv: ObservedLv) =>
       lv.name === name ? { ...lv, sizeBytes, ownSizeBytes: sizeBytes } : lv;
     this.#edit(vg, (lvs) => lvs.map(extended));
+  }
+
+  /** Of the volumes that are named those that are selected. */
+  #retag(argv: readonly string[]): void {
+    const after = (option: string) => argv.filter((_word, index) => argv[index - 1] === option);
+    const [selection = ''] = after('--select');
+    const without = (tags: readonly string[]) =>
+      tags.filter((tag) => !after('--deltag').includes(tag));
+    for (const [vg = '', name] of targetsOf(argv).map((target) => target.split('/'))) {
+      const retagged = (lv: ObservedLv) =>
+        lv.name === name && selection.includes(`lv_uuid=${lv.uuid}`)
+          ? { ...lv, tags: [...without(lv.tags), ...after('--addtag')] }
+          : lv;
+      this.#edit(vg, (lvs) => lvs.map(retagged));
+    }
   }
 
   #edit(name: string, change: (lvs: readonly ObservedLv[]) => readonly ObservedLv[]): void {
@@ -163,8 +179,14 @@ function nameOf(argv: readonly string[]): string {
   const [program = '', verb = ''] = argv;
   if (program !== 'lvm') return `${program} ${verb}`;
   const named = argv[argv.indexOf('--name') + 1];
-  const target = argv.includes('--name') ? named : argv.at(-1)?.split('/')[1];
+  const targets = targetsOf(argv).map((target) => target.split('/')[1]);
+  const target = argv.includes('--name') ? named : targets.join(' ');
   return verb === 'fullreport' ? verb : `${verb} ${target}`;
+}
+
+/** The words at the end that name volumes. */
+function targetsOf(argv: readonly string[]): readonly string[] {
+  return argv.slice(argv.findLastIndex((word) => !word.includes('/') || word.includes('=')) + 1);
 }
 
 function made(argv: readonly string[], vg: string): ObservedLv {

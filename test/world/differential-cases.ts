@@ -8,9 +8,9 @@ import type {
   ObservedVg,
 } from '../../src/core/observed.ts';
 import { permitFor } from '../../src/core/permit.ts';
-import type { Step } from '../../src/core/step.ts';
+import type { ChangeTags, Step } from '../../src/core/step.ts';
 import { isBlocked } from '../../src/core/usable-vg.ts';
-import { commandsOf } from '../../src/lvm/argv.ts';
+import { commandOfAll, commandsOf } from '../../src/lvm/argv.ts';
 import type { Command } from '../../src/lvm/command.ts';
 import type { Chance } from './chance.ts';
 
@@ -20,6 +20,7 @@ import type { Chance } from './chance.ts';
  */
 export type Move =
   | { readonly kind: 'step'; readonly step: Step }
+  | { readonly kind: 'retag'; readonly steps: readonly [ChangeTags, ...ChangeTags[]] }
   | { readonly kind: 'write'; readonly lv: Target; readonly megabytes: number; readonly at: number }
   | { readonly kind: 'deactivate'; readonly lv: Target };
 
@@ -29,6 +30,8 @@ export function commandsOfMove(move: Move): readonly Command[] {
   switch (move.kind) {
     case 'step':
       return commandsOf(move.step);
+    case 'retag':
+      return [commandOfAll(move.steps)];
     case 'deactivate':
       return [change(['lvm', 'lvchange', '--activate', 'n', `${move.lv.vg}/${move.lv.lv}`])];
     case 'write':
@@ -90,6 +93,7 @@ const makers: readonly (readonly [number, Maker])[] = [
   [4, extendPoolMetadata],
   [14, removeLv],
   [6, changeTags],
+  [4, retagSeveral],
   [5, write],
   [3, deactivate],
   [4, activate],
@@ -266,6 +270,23 @@ function changeTags({ chance, host }: View): Move | undefined {
   const add = [`b.tag=${chance.below(3)}`, 'a+tag'];
   const remove = chance.happens(0.5) ? ['quarry.pending'] : [];
   return step({ kind: 'change-tags', ...ofVg(vg), lv: lv.name, lvUuid: uuid, add, remove });
+}
+
+/** Of one that is not there lvm complains, and one that is another by now is left as it is. */
+function retagSeveral({ chance, host }: View): Move | undefined {
+  const vg = anyVg(chance, host);
+  if (vg === undefined) return undefined;
+  const steps = chance
+    .shuffle(lvsOf(vg))
+    .slice(0, chance.between(2, 4))
+    .map((lv): ChangeTags => {
+      const lvUuid = chance.happens(0.2) ? 'zzzzzz-zzzz-zzzz-zzzz-zzzz-zzzz-zzzzzz' : lv.uuid;
+      const name = chance.happens(0.1) ? 'nothing' : lv.name;
+      const tags = { add: ['c+tag'], remove: ['quarry.pending'] };
+      return { kind: 'change-tags', ...ofVg(vg), lv: name, lvUuid, ...tags };
+    });
+  const [first, ...others] = steps;
+  return first === undefined ? undefined : { kind: 'retag', steps: [first, ...others] };
 }
 
 function write({ chance, host }: View): Move | undefined {

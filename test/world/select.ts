@@ -3,11 +3,13 @@ import type { Lv, Vg } from './model.ts';
 import { fieldsOf } from './reports/fields.ts';
 
 /**
- * The part of LVM's selection language our steps use: conditions joined by `&&`, each a field
- * that equals a value or matches a pattern. Anything else is a mistake in a step or in this file.
+ * The part of LVM's selection language our steps use: conditions joined by `&&` and `||`, each a
+ * field that equals a value or matches a pattern. Anything else is a mistake, in a step or here.
  */
 export function selects(machine: Machine, selection: string, on: Vg | Lv): boolean {
-  return selection.split('&&').every((part) => holds(machine, part.trim(), on));
+  return selection
+    .split('||')
+    .some((one) => one.split('&&').every((part) => holds(machine, part.trim(), on)));
 }
 
 const condition = /^([a-z_]+)\s*(=~|!~|!=|=)\s*(.*)$/;

@@ -1,7 +1,7 @@
 import { type Arguments, isOutcome, option, values } from '../argv.ts';
 import type { Mishap } from '../faults.ts';
 import { hasDuplicates, type Machine, refuseDuplicates, vgToChange } from '../machine.ts';
-import { cowSnapshotsOf, type Lv, type Strand, thinVolumesOf } from '../model.ts';
+import { cowSnapshotsOf, type Lv, type Strand, thinVolumesOf, type Vg } from '../model.ts';
 import { mountUser } from '../mount-table.ts';
 import { selects } from '../select.ts';
 import { type Outcome, Voice } from '../text.ts';
@@ -24,6 +24,7 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   const [vgName = '', lvName = ''] = (parsed.words[0] ?? '').split('/');
   const vg = vgToChange(machine, vgName, voice, { mayBePartial: true });
   if (isOutcome(vg)) return vg;
+  if (parsed.words.length > 1) return changeSeveral(machine, vg, parsed, voice);
   const lv = machine.findLv(vg, lvName);
   if (lv === undefined) return voice.fail(`Failed to find logical volume "${vgName}/${lvName}"`);
   const selection = option(parsed, 'select');
@@ -54,6 +55,20 @@ export function lvchange(machine: Machine, parsed: Arguments, mishap?: Mishap): 
   const zero = option(parsed, 'zero');
   if (zero !== undefined && lv.body.kind === 'pool') lv.body.zeroes = zero === 'y';
   return changeTags(machine, lv, parsed, voice);
+}
+
+/** Those of the group that are named come in its own order, and then what is not there is told. */
+function changeSeveral(machine: Machine, vg: Vg, parsed: Arguments, voice: Voice): Outcome {
+  const names = new Set(parsed.words.map((word) => word.split('/')[1] ?? ''));
+  const selection = option(parsed, 'select') ?? '';
+  let exitCode: number | undefined = 0;
+  for (const lv of vg.lvs.filter(({ name }) => names.delete(name))) {
+    if (!selects(machine, selection, lv)) continue;
+    ({ exitCode } = changeTags(machine, lv, parsed, voice));
+    if (exitCode !== 0) return voice.end(exitCode);
+  }
+  for (const name of names) voice.complain(`Failed to find logical volume "${vg.name}/${name}"`);
+  return voice.end(names.size > 0 ? 5 : 0);
 }
 
 /** The pool that would have to be checked, and has blocks in its books that nobody has. */
