@@ -1,6 +1,6 @@
 import { median, quantile } from '../figures.ts';
 import { ratio, table } from '../table.ts';
-import type { Burst, LvmClusterFigures, SideFigures } from './figures.ts';
+import type { Burst, LvmClusterFigures, NodeTime, SideFigures } from './figures.ts';
 
 export function showKube(sides: readonly SideFigures[]): string {
   return [
@@ -10,6 +10,7 @@ export function showKube(sides: readonly SideFigures[]): string {
     ...['## Runs of lvm for each claim and its pod', showLvm(sides)],
     ...['## Processes', showProcesses(sides)],
     ...['## What was aimed for', showAims(sides)],
+    ...showFloor(sides),
   ].join('\n\n');
 }
 
@@ -140,6 +141,24 @@ function showAims(sides: readonly SideFigures[]): string {
     ]),
   );
 }
+
+/** Nodes that are busy all the time are as fast as that, if our own processes cost nothing. */
+function showFloor(sides: readonly SideFigures[]): readonly string[] {
+  const named = (name: string) => sides.find(({ side }) => side === name);
+  const [ours, peer] = [named('quarry'), named('topolvm')];
+  if (ours === undefined || peer === undefined) return [];
+  const seconds = (side: SideFigures, claims: number, keys: readonly (keyof NodeTime)[]) =>
+    median(burstsOf(side, claims).map(({ time }) => keys.reduce((sum, key) => sum + time[key], 0)));
+  const rows = sizesOf([ours]).map((claims) => [
+    String(claims),
+    ratio(seconds(ours, claims, unavoidable) / seconds(peer, claims, everything), 1),
+  ]);
+  const head = ['claims at once', 'lvm, udev and kubelet alone, beside all that topolvm took'];
+  return ['## What no driver can go below here', table(head, rows)];
+}
+
+const unavoidable = ['programs', 'udev', 'kubelet'] as const;
+const everything = ['programs', 'udev', 'own', 'kubelet', 'others'] as const;
 
 function writesAim({ counted }: SideFigures): Aim {
   const written = first.reduce((sum, name) => sum + (counted.writes[name] ?? 0), 0);
