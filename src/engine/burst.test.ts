@@ -102,3 +102,41 @@ test('who makes a volume comes before who takes a mark off, but not for ever', a
   assert.ok(at > 1, 'whoever came later and makes something comes first');
   assert.ok(at <= limits.passedByMax + 1, `after ${at} others`);
 });
+
+test('no more than the limit come before a mark, however they come', async () => {
+  const [vg, tasks] = marked('x');
+  const { host, submit } = world(vg);
+  const gates = new Map(['lvcreate v0', 'lvcreate w1'].map((name) => [name, gate()]));
+  host.behave = (name) => ({ until: gates.get(name)?.passed ?? Promise.resolve() });
+  const many = (letter: string, count: number) =>
+    Array.from({ length: count }, (_, at) => submit(volume(`${letter}${at + 1}`)));
+  const first = submit(volume('v0'));
+  await settle();
+  const marks = tasks.map((task) => submit(task));
+  const some = many('w', limits.passedByMax - 1);
+  gates.get('lvcreate v0')?.open();
+  await settle();
+  const more = many('y', limits.burstLengthMax);
+  gates.get('lvcreate w1')?.open();
+  await Promise.all([first, ...marks, ...some, ...more]);
+  const passedBy = host.changes.indexOf('lvchange x') - 1;
+  assert.ok(passedBy > 0 && passedBy <= limits.passedByMax, `${passedBy} came before it`);
+});
+
+test('what can be mended is mended for those too who were first tried together', async () => {
+  const [vg, tasks] = marked('a', 'b');
+  const { host, submit } = world(vg);
+  const part = 'logical volume vg1/a_rmeta_0 is active.';
+  const stderr = `  Activation of logical volume vg1/a is prohibited while ${part}`;
+  let isMended = false;
+  host.behave = (name) => {
+    if (name === 'dmsetup status') isMended = true;
+    const isStopped = name.startsWith('lvchange a') && !isMended;
+    return isStopped ? { exitCode: 5, hasEffect: false, stderr } : {};
+  };
+  const ends = await Promise.all(tasks.map((task) => submit(task)));
+  assert.deepEqual(
+    ends.map(({ kind }) => kind),
+    ['settled', 'settled'],
+  );
+});

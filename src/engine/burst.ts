@@ -14,9 +14,10 @@ export type Part = { readonly job: Job; readonly step: Step };
  */
 export function chooseBurst(waiting: readonly Job[]): readonly Job[] {
   const first = waiting.filter(({ task }) => task.mayWait !== true);
-  const isDue = waiting.some(({ passedBy }) => passedBy >= limits.passedByMax);
-  const burst = first.length === 0 || isDue ? waiting : first;
-  const chosen = burst.slice(0, limits.burstLengthMax);
+  const left = limits.passedByMax - Math.max(...waiting.map(({ passedBy }) => passedBy));
+  const burst = first.length === 0 || left <= 0 ? waiting : first;
+  const most = burst === first ? Math.min(left, limits.burstLengthMax) : limits.burstLengthMax;
+  const chosen = burst.slice(0, most);
   if (burst === first) {
     for (const job of waiting) if (job.task.mayWait === true) job.passedBy += chosen.length;
   }

@@ -316,6 +316,8 @@ export class Lane {
   #apart({ job, step }: Part): void {
     job.hasEndedWell = false;
     job.isAlone = true;
+    // By itself it was not tried yet, and what can be mended then is mended.
+    job.lastStep = '';
     this.suspect(step);
   }
 

@@ -73,7 +73,8 @@ export function publicationTask(volume: PublishedVolume, wanted: GroupWant): Tas
     volume: volume.name,
     vg: volume.vg,
     plan: (host) => planInGroup(wanted, volume, host),
-    mayWait: wanted.want === 'clear-marks',
+    // The note that it is shown raw must be there before it grows.
+    mayWait: wanted.want === 'clear-marks' && wanted.isRaw !== true,
     status: () => undefined,
   };
 }

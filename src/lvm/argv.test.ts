@@ -231,7 +231,8 @@ test('one change of tags for several volumes is one command, which aims at each 
   const other = { ...step, lv: 'v2', lvUuid: 'LVU2' };
   const { argv } = commandOfAll([step, other]);
   const tags = ['--deltag', 'c', '--addtag', 'a', '--addtag', 'b'];
-  const only = ['--select', 'lv_uuid=LVU || lv_uuid=LVU2', 'vg1/v1', 'vg1/v2'];
+  const selection = 'lv_uuid=LVU && lv_name="v1" || lv_uuid=LVU2 && lv_name="v2"';
+  const only = ['--select', selection, 'vg1/v1', 'vg1/v2'];
   assert.deepEqual(argv, ['lvm', 'lvchange', ...tags, ...only]);
   assert.deepEqual(commandOfAll([step]), commandsOf(step)[0]);
 });

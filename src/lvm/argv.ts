@@ -33,13 +33,14 @@ export function commandsOf(step: Step): readonly Command[] {
   return [change(lvmArgvOf(step), timeoutMs)];
 }
 
-/** The same change of tags for volumes of one group. */
+/** The same change of tags for volumes of one group. Names may have been swapped meanwhile. */
 export function commandOfAll(steps: readonly [ChangeTags, ...ChangeTags[]]): Command {
   for (const step of steps) {
     assertRunnable(step);
     assert(isPlainRetag(step) && sameRetag(step, steps[0]), 'one command does one thing');
   }
-  const selection = steps.map(({ lvUuid }) => `lv_uuid=${lvUuid}`).join(' || ');
+  const aims = steps.map(({ lv, lvUuid }) => `lv_uuid=${lvUuid} && lv_name="${lv}"`);
+  const selection = steps.length === 1 ? `lv_uuid=${steps[0].lvUuid}` : aims.join(' || ');
   const words = ['--select', selection, ...steps.map(lvOf)];
   return change(['lvm', 'lvchange', ...retag(steps[0]), ...words]);
 }

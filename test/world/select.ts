@@ -17,11 +17,12 @@ const condition = /^([a-z_]+)\s*(=~|!~|!=|=)\s*(.*)$/;
 function holds(machine: Machine, text: string, on: Vg | Lv): boolean {
   const match = condition.exec(text);
   if (match === null) throw new Error(`the fake LVM cannot read the selection ${text}`);
-  const [, field = '', operator = '', wanted = ''] = match;
+  const [, field = '', operator = '', quoted = ''] = match;
+  const wanted = quoted.replaceAll('"', '');
   const value = fieldsOf(machine, on)(field);
   if (value === undefined) throw new Error(`the fake LVM knows no field ${field} to select by`);
   // One word is compared with each item of a list, and sizes carry their unit.
-  if (field === 'lv_tags') return value.split(',').includes(wanted.replaceAll('"', ''));
+  if (field === 'lv_tags') return value.split(',').includes(wanted);
   if (field === 'lv_size') return `${value}b` === wanted;
   switch (operator) {
     case '=':

@@ -14,8 +14,10 @@ import { type Decision, next, rest } from '../step.ts';
 import {
   copyingTag,
   copySourceRole,
+  isOurs,
   ownerTag,
   pendingTag,
+  rawTag,
   readBytes,
   readTag,
   tagOf,
@@ -165,8 +167,9 @@ function planCopy(
   const left = frozen.sizeBytes - copied;
   if (left <= 0n) {
     const over = [copyingTag, ...marks, ...usedMeanwhile(clone, frozen)];
-    if (copied < clone.sizeBytes) return planEnd(vg, clone, { offsetBytes: copied, over });
-    return next({ kind: 'change-tags', ...target, add: [], remove: over });
+    const add = rawNote(vg, clone, pair.source);
+    if (copied < clone.sizeBytes) return planEnd(vg, clone, { offsetBytes: copied, add, over });
+    return next({ kind: 'change-tags', ...target, add, remove: over });
   }
   const lengthBytes = least(left, limits.copySliceBytes);
   return next({
@@ -186,11 +189,24 @@ function usedMeanwhile(clone: ObservedLv, frozen: ObservedLv): readonly string[]
   return isUsed ? [pendingTag, ...tagsOf(clone.tags, 'madeFor')] : [];
 }
 
+/**
+ * A copy of what was shown raw will be shown raw, too. It may grow before that, and what it grows
+ * by must not show what the disks held before.
+ */
+function rawNote(vg: ObservedVg, clone: ObservedLv, source: ObservedLv): readonly string[] {
+  const origin = vg.lvs.find(({ uuid }) => uuid === source.originUuid);
+  const isRaw = [source, origin].some((lv) => lv?.tags.includes(rawTag) && isOurs(lv.tags));
+  return isRaw && !clone.tags.includes(rawTag) ? [rawTag] : [];
+}
+
+/** Tags that come and go when a copy is complete. */
+type Ending = { readonly add: readonly string[]; readonly over: readonly string[] };
+
 /** What a copy is larger than its source shows what the disks held before: it is overwritten. */
 function planEnd(
   vg: ObservedVg,
   clone: ObservedLv,
-  { offsetBytes, over }: { readonly offsetBytes: Bytes; readonly over: readonly string[] },
+  { offsetBytes, ...ending }: { readonly offsetBytes: Bytes } & Ending,
 ): Decision {
   const permit = permitFor({ deed: 'zero-range', lv: clone, part: 'end-of-copy' });
   if (isBlocked(permit)) return permit;
@@ -202,7 +218,9 @@ function planEnd(
     kind: 'zero-range',
     ...{ vg: vg.name, vgUuid: vg.uuid, lv: clone.name, lvUuid: clone.uuid },
     ...{ offsetBytes, lengthBytes, permit },
-    ...(isLast ? { add: [], remove: over } : progressTags(offsetBytes, lengthBytes, marks)),
+    ...(isLast
+      ? { add: ending.add, remove: ending.over }
+      : progressTags(offsetBytes, lengthBytes, marks)),
   });
 }
 
