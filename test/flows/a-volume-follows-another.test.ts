@@ -176,18 +176,32 @@ test('what cost one lvm run costs one, and a later publish none', async () => {
   assert.deepEqual(await costs(() => scene.publish('id-2', 'raw', '/c')), []);
 });
 
-test('a clone of a raw volume says that it is raw when it is shown, and only then', async () => {
+test('a clone of a raw volume says so once it is complete, and is shown without a run', async () => {
   const scene = await rawVolume();
   const source = { kind: 'volume', id: 'id-1' } as const;
   await scene.run(scene.create('b', 100, { source }));
+  assert.ok(scene.lv('id-2').tags.includes(rawTag));
+  scene.stage.ran.length = 0;
+  await scene.run(scene.publish('id-2', 'raw', '/pods/b'));
+  assert.deepEqual(scene.lvmRuns(), []);
+  await scene.run(scene.expand('id-2', 200));
+  assert.deepEqual(scene.leftIn('id-2'), []);
+});
+
+test('a clone of what was never raw says that it is raw once it is shown', async () => {
+  const scene = await TenantsScene.begin();
+  const { id } = await scene.run(scene.create('a', 100));
+  await scene.run(scene.publish(id, 'ext4', '/pods/a'));
+  await scene.run(scene.create('b', 100, { source: { kind: 'volume', id } }));
   assert.ok(!scene.lv('id-2').tags.includes(rawTag));
   for (const runs of [['lvchange'], []]) {
     scene.stage.ran.length = 0;
     await scene.run(scene.publish('id-2', 'raw', `/pods/${runs.length}`));
     assert.deepEqual(scene.lvmRuns(), runs);
   }
+  const before = scene.leftIn('id-2');
   await scene.run(scene.expand('id-2', 200));
-  assert.deepEqual(scene.leftIn('id-2'), []);
+  assert.deepEqual(scene.leftIn('id-2'), before);
 });
 
 test('a volume that others made grows as it did, and nothing of it is overwritten', async () => {
