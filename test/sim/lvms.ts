@@ -21,6 +21,8 @@ const theirLvs = ['data', byHand];
 /** Every so manieth story ends with idle minutes, and some of these with an hour. */
 const idleEvery = 4;
 const idleHourEvery = 16;
+/** In every other story, and in none that ends idle, others give up their disks in the end. */
+const freeEvery = 2;
 /** A reason that is none any more when the disks are here. */
 const isAboutDisks =
   /\((DeviceNotFound: |VolumeGroupPartial: |VolumeGroupLost: |DeviceStays: .* while there is no ).*that is not so$/s;
@@ -89,6 +91,7 @@ class Simulation {
     const phases = [
       () => this.#settle('with disks away', () => restFindings(stage, this.#disks)),
       () => this.#whole(),
+      () => this.#free(),
       () => this.#use(),
       () => this.#idle(),
       () => this.#giveBack(),
@@ -192,6 +195,21 @@ class Simulation {
       this.rules.say(`all disks are here for some time: ${late}`);
     }
     await this.#settle('with all disks', () => this.#findings());
+  }
+
+  /**
+   * A disk is named that somebody uses, and goes on to be used. When it is given up udev, which
+   * knows of disks only, says nothing: who waits for it has to look.
+   */
+  async #free(): Promise<void> {
+    if (this.#story.seed % freeEvery === 0) return;
+    const naming = this.#admin.namingOfUsed();
+    if (naming !== undefined) {
+      this.#happen(naming);
+      await this.#settle('with a disk named that is in use', () => this.#findings());
+    }
+    for (const machine of this.stage.machines.values()) this.#admin.freeDisks(machine);
+    await this.#settle('with disks that came free', () => this.#findings());
   }
 
   /** What is Ready can be used. */
