@@ -12,7 +12,7 @@ import { bareMachine } from './lvms-disks.ts';
 import { restFindings } from './lvms-rest.ts';
 import { LvmsRules } from './lvms-rules.ts';
 import type { LvmsDeed, LvmsStory } from './lvms-story.ts';
-import { classesIn, clustersOf } from './lvms-truth.ts';
+import { classesIn, clustersOf, membersOf, ourGroupsOn } from './lvms-truth.ts';
 import { causeTrouble, endTroubles, type Trouble } from './troubles.ts';
 
 const settleLimitMs = 30 * 60_000;
@@ -24,8 +24,10 @@ const idleHourEvery = 16;
 /** In every other story, and in none that ends idle, others give up their disks in the end. */
 const freeEvery = 2;
 /** A reason that is none any more when the disks are here. */
-const isAboutDisks =
+const isOfDisksAway =
   /\((DeviceNotFound: |VolumeGroupPartial: |VolumeGroupLost: |DeviceStays: .* while there is no ).*that is not so$/s;
+/** What cannot be told any more when a disk is away. */
+const isOfDisksHere = / is Ready: (\d+ devices are missing|there is no group)$/;
 
 /**
  * Lives through a story, lets faults stop, and looks at what became of it: at rest, in use, for an
@@ -186,15 +188,30 @@ class Simulation {
 
   async #whole(): Promise<void> {
     await this.#awake();
+    await this.#pull();
     for (const machine of this.stage.machines.values()) this.#admin.bringDisks(machine);
-    // udev tells of it, and nobody waits for a timer.
-    await this.stage.advance(15_000);
-    for (const late of restFindings(this.stage, this.#disks).filter((one) =>
-      isAboutDisks.test(one),
-    )) {
-      this.rules.say(`all disks are here for some time: ${late}`);
-    }
+    await this.#atOnce('all disks are here', isOfDisksAway);
     await this.#settle('with all disks', () => this.#findings());
+  }
+
+  /** One disk is torn out on one node, where nothing else happens. */
+  async #pull(): Promise<void> {
+    const machines = [...this.stage.machines.values()];
+    const machine = machines[this.#story.seed % machines.length];
+    if (machine === undefined) return;
+    const [disk] = ourGroupsOn(machine).flatMap((vg) => membersOf(machine, vg));
+    if (disk === undefined) return;
+    const { path } = disk;
+    this.#admin.disk({ kind: 'pull', node: machine.name, path });
+    await this.#atOnce(`${path} on ${machine.name} is away`, isOfDisksHere);
+  }
+
+  /** udev tells of it, and nobody waits for a timer. */
+  async #atOnce(what: string, isLate: RegExp): Promise<void> {
+    await this.stage.advance(15_000);
+    for (const late of restFindings(this.stage, this.#disks).filter((one) => isLate.test(one))) {
+      this.rules.say(`${what} for some time: ${late}`);
+    }
   }
 
   /**
