@@ -23,6 +23,8 @@ const idleEvery = 4;
 const idleHourEvery = 16;
 /** In every other story, and in none that ends idle, others give up their disks in the end. */
 const freeEvery = 2;
+/** In every so manieth story somebody has an LV in a group when its LVMCluster is deleted. */
+const heldEvery = 3;
 /** A reason that is none any more when the disks are here. */
 const isOfDisksAway =
   /\((DeviceNotFound: |VolumeGroupPartial: |VolumeGroupLost: |DeviceStays: .* while there is no ).*that is not so$/s;
@@ -303,9 +305,11 @@ class Simulation {
     await this.#settle('kept LVs', () => this.#findings());
   }
 
-  /** An LVMCluster without volumes leaves bare disks. */
+  /** An LVMCluster without volumes leaves bare disks, once nobody has anything in its groups. */
   async #leave(): Promise<void> {
     const { stage } = this;
+    const held = this.#held();
+    if (held !== undefined) this.#admin.lv({ kind: 'lv', ...held });
     for (const { metadata } of clustersOf(stage)) {
       try {
         this.#admin.unmake(metadata.name);
@@ -314,11 +318,25 @@ class Simulation {
         this.rules.say(`the LVMCluster ${metadata.name} may not go: ${error.message}`);
       }
     }
+    if (held !== undefined) {
+      await this.#settle('held by an LV', () => restFindings(stage, this.#disks));
+      this.#admin.lv({ kind: 'lv-gone', ...held });
+    }
     await this.#settle('gone', () => [
       ...clustersOf(stage).map(({ metadata }) => `the LVMCluster ${metadata.name} does not go`),
       ...this.#findings(),
       ...this.#labels(),
     ]);
+  }
+
+  /** In some stories somebody has an LV in a group that shall go. */
+  #held(): { readonly node: string; readonly vg: string } | undefined {
+    if (this.#story.seed % heldEvery !== 0) return undefined;
+    for (const machine of this.stage.machines.values()) {
+      const vg = ourGroupsOn(machine).at(-1);
+      if (vg !== undefined) return { node: machine.name, vg: vg.name };
+    }
+    return undefined;
   }
 
   #labels(): readonly string[] {
