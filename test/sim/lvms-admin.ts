@@ -7,9 +7,10 @@ import { nothing } from '../world/content.ts';
 import { isInUse } from '../world/machine.ts';
 import type { Device } from '../world/model.ts';
 import { edited, nodeLabel, nodeTaint } from './lvms-classes.ts';
+import { paths } from './lvms-disks.ts';
 import type { LvmsRules } from './lvms-rules.ts';
 import { clusterName, type LvmsDeed } from './lvms-story.ts';
-import { clustersOf, groupsOf, vgOn } from './lvms-truth.ts';
+import { classesIn, clustersOf, groupsOf, isOneOf, namedBy, vgOn } from './lvms-truth.ts';
 
 type Of<K extends LvmsDeed['kind']> = Extract<LvmsDeed, { kind: K }>;
 
@@ -186,6 +187,38 @@ export class LvmsAdmin {
     }
     this.#rules.trust(machine);
   }
+
+  /** Of a disk that others use, for a class that would take it; where there are both. */
+  namingOfUsed(): Of<'edit'> | undefined {
+    const [cluster] = clustersOf(this.#stage);
+    const classes = cluster === undefined ? [] : classesIn(cluster);
+    const one = classes.find((each) => namedBy(each).length > 0);
+    const known = groupsOf(this.#stage).flatMap(({ spec = {} }) => namedBy(spec));
+    const named = [...classes.flatMap(namedBy), ...known];
+    const path = paths.find((each) => {
+      const devices = [...this.#stage.machines.values()].flatMap(
+        ({ world }) => world.machine.device(each) ?? [],
+      );
+      const isInGroup = devices.some(({ label }) => label !== undefined);
+      const isNamed = devices.some((device) => isOneOf(device, named));
+      return !isInGroup && !isNamed && devices.some(isTheirs);
+    });
+    if (one === undefined || path === undefined) return undefined;
+    return { kind: 'edit', edit: 'add-optional', of: one.name, path };
+  }
+
+  /** Whoever had disks without partitions and groups gives them up, with all that is on them. */
+  freeDisks(machine: Machine): void {
+    const { admin, machine: host } = machine.world;
+    for (const device of host.present().filter(isTheirs)) {
+      for (const at of device.mountPoints) admin.unmount(at);
+      device.isSwap = false;
+      device.isHeld = false;
+      device.openBy = '';
+      blank(device);
+    }
+    this.#rules.trust(machine);
+  }
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -201,6 +234,14 @@ export function parsed(text: string): Entry | undefined {
 
 function isUsed(device: Device): boolean {
   return isInUse(device) || device.partitions.some(isInUse);
+}
+
+/** A whole disk that somebody uses, other than the system's, and that no group has. */
+function isTheirs(device: Device): boolean {
+  const { type, label, partitionTable, mountPoints, content } = device;
+  const isPlain = type === 'disk' && label === undefined && partitionTable === '';
+  if (!isPlain || mountPoints.includes('/')) return false;
+  return isInUse(device) || device.openBy !== '' || content.signatures.length > 0;
 }
 
 function blank(device: Device): void {

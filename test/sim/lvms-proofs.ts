@@ -49,6 +49,8 @@ function unready({ machine, one, others, told, isGivenUp }: Told): readonly stri
   return [
     ...(vg.tags.includes('lvms') ? [] : ['the group is somebody else’s']),
     ...(missing > 0 ? [`${missing} devices are missing`] : []),
+    // What is moved stays locked.
+    ...vg.moves.map(() => 'a device of it is half emptied'),
     ...(vg.pvs.length < devicesMin(one) ? ['it has too few devices for a volume'] : []),
     ...left.map(({ path }) => `${path} is wanted and free, and is not taken`),
     ...strange.map(({ path }) => `${path} is in it, and is not wanted any more`),

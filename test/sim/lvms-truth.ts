@@ -63,6 +63,11 @@ export function membersOf({ world }: Machine, vg: Vg): readonly Device[] {
   return vg.pvs.flatMap((pv) => world.machine.deviceOf(pv) ?? []);
 }
 
+/** Groups that an LVMCluster asked for, with a disk that is here. */
+export function ourGroupsOn({ world }: Machine): readonly Vg[] {
+  return world.machine.visibleVgs().filter(({ tags }) => tags.includes('lvms'));
+}
+
 export function isOneOf({ path, links }: Device, names: readonly string[]): boolean {
   return names.includes(path) || links.some((link) => names.includes(link));
 }

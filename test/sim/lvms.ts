@@ -12,7 +12,7 @@ import { bareMachine } from './lvms-disks.ts';
 import { restFindings } from './lvms-rest.ts';
 import { LvmsRules } from './lvms-rules.ts';
 import type { LvmsDeed, LvmsStory } from './lvms-story.ts';
-import { classesIn, clustersOf } from './lvms-truth.ts';
+import { classesIn, clustersOf, membersOf, ourGroupsOn } from './lvms-truth.ts';
 import { causeTrouble, endTroubles, type Trouble } from './troubles.ts';
 
 const settleLimitMs = 30 * 60_000;
@@ -21,9 +21,15 @@ const theirLvs = ['data', byHand];
 /** Every so manieth story ends with idle minutes, and some of these with an hour. */
 const idleEvery = 4;
 const idleHourEvery = 16;
+/** In every other story, and in none that ends idle, others give up their disks in the end. */
+const freeEvery = 2;
+/** In every so manieth story somebody has an LV in a group when its LVMCluster is deleted. */
+const heldEvery = 3;
 /** A reason that is none any more when the disks are here. */
-const isAboutDisks =
+const isOfDisksAway =
   /\((DeviceNotFound: |VolumeGroupPartial: |VolumeGroupLost: |DeviceStays: .* while there is no ).*that is not so$/s;
+/** What cannot be told any more when a disk is away. */
+const isOfDisksHere = / is Ready: (\d+ devices are missing|there is no group)$/;
 
 /**
  * Lives through a story, lets faults stop, and looks at what became of it: at rest, in use, for an
@@ -89,6 +95,7 @@ class Simulation {
     const phases = [
       () => this.#settle('with disks away', () => restFindings(stage, this.#disks)),
       () => this.#whole(),
+      () => this.#free(),
       () => this.#use(),
       () => this.#idle(),
       () => this.#giveBack(),
@@ -183,15 +190,45 @@ class Simulation {
 
   async #whole(): Promise<void> {
     await this.#awake();
+    await this.#pull();
     for (const machine of this.stage.machines.values()) this.#admin.bringDisks(machine);
-    // udev tells of it, and nobody waits for a timer.
-    await this.stage.advance(15_000);
-    for (const late of restFindings(this.stage, this.#disks).filter((one) =>
-      isAboutDisks.test(one),
-    )) {
-      this.rules.say(`all disks are here for some time: ${late}`);
-    }
+    await this.#atOnce('all disks are here', isOfDisksAway);
     await this.#settle('with all disks', () => this.#findings());
+  }
+
+  /** One disk is torn out on one node, where nothing else happens. */
+  async #pull(): Promise<void> {
+    const machines = [...this.stage.machines.values()];
+    const machine = machines[this.#story.seed % machines.length];
+    if (machine === undefined) return;
+    const [disk] = ourGroupsOn(machine).flatMap((vg) => membersOf(machine, vg));
+    if (disk === undefined) return;
+    const { path } = disk;
+    this.#admin.disk({ kind: 'pull', node: machine.name, path });
+    await this.#atOnce(`${path} on ${machine.name} is away`, isOfDisksHere);
+  }
+
+  /** udev tells of it, and nobody waits for a timer. */
+  async #atOnce(what: string, isLate: RegExp): Promise<void> {
+    await this.stage.advance(15_000);
+    for (const late of restFindings(this.stage, this.#disks).filter((one) => isLate.test(one))) {
+      this.rules.say(`${what} for some time: ${late}`);
+    }
+  }
+
+  /**
+   * A disk is named that somebody uses, and goes on to be used. When it is given up udev, which
+   * knows of disks only, says nothing: who waits for it has to look.
+   */
+  async #free(): Promise<void> {
+    if (this.#story.seed % freeEvery === 0) return;
+    const naming = this.#admin.namingOfUsed();
+    if (naming !== undefined) {
+      this.#happen(naming);
+      await this.#settle('with a disk named that is in use', () => this.#findings());
+    }
+    for (const machine of this.stage.machines.values()) this.#admin.freeDisks(machine);
+    await this.#settle('with disks that came free', () => this.#findings());
   }
 
   /** What is Ready can be used. */
@@ -268,9 +305,11 @@ class Simulation {
     await this.#settle('kept LVs', () => this.#findings());
   }
 
-  /** An LVMCluster without volumes leaves bare disks. */
+  /** An LVMCluster without volumes leaves bare disks, once nobody has anything in its groups. */
   async #leave(): Promise<void> {
     const { stage } = this;
+    const held = this.#held();
+    if (held !== undefined) this.#admin.lv({ kind: 'lv', ...held });
     for (const { metadata } of clustersOf(stage)) {
       try {
         this.#admin.unmake(metadata.name);
@@ -279,11 +318,25 @@ class Simulation {
         this.rules.say(`the LVMCluster ${metadata.name} may not go: ${error.message}`);
       }
     }
+    if (held !== undefined) {
+      await this.#settle('held by an LV', () => restFindings(stage, this.#disks));
+      this.#admin.lv({ kind: 'lv-gone', ...held });
+    }
     await this.#settle('gone', () => [
       ...clustersOf(stage).map(({ metadata }) => `the LVMCluster ${metadata.name} does not go`),
       ...this.#findings(),
       ...this.#labels(),
     ]);
+  }
+
+  /** In some stories somebody has an LV in a group that shall go. */
+  #held(): { readonly node: string; readonly vg: string } | undefined {
+    if (this.#story.seed % heldEvery !== 0) return undefined;
+    for (const machine of this.stage.machines.values()) {
+      const vg = ourGroupsOn(machine).at(-1);
+      if (vg !== undefined) return { node: machine.name, vg: vg.name };
+    }
+    return undefined;
   }
 
   #labels(): readonly string[] {
