@@ -84,7 +84,12 @@ export class Agent {
       const { groups } = this.#store;
       const task = volumeGroupTask({ ...vg, uuid: groups.get(vg.name) }, this.#node);
       const submit = () => this.engine.submitNode(task);
-      const isSeen = ({ uuid }: VgStatus) => uuid !== undefined && groups.set(vg.name, uuid);
+      const isSeen = ({ uuid }: VgStatus) => {
+        if (uuid === undefined) return;
+        const named = this.#world.machine.vgs.filter(({ name }) => name === vg.name);
+        const all = named.map((one) => one.uuid);
+        this.#store.learn(vg.name, uuid, all);
+      };
       blocks.push(...(await this.#bring(submit, isSeen)));
     }
     for (const pool of this.#node.thinPools) {

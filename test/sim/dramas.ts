@@ -82,3 +82,21 @@ const deaths: Play = (chance, className, startMs) => {
   events.push({ atMs: atMs + 20_001, kind: 'expand', name: 'x0', mib: 200 });
   return { events, rates: { mishap: 0.2, killed: 0.1, crash: 0.1 } };
 };
+
+/**
+ * All disks of a group are away, and one that nobody has used comes meanwhile. Without the power
+ * cut what the kernel has of the group would keep lvm from making another one.
+ */
+export function lostGroup(chance: Chance, paths: readonly string[]): readonly StoryEvent[] {
+  const [bare = '', ...taken] = paths;
+  const awayMs = chance.between(300_000, 600_000);
+  const event = (kind: 'pull' | 'insert', device: string, atMs: number) =>
+    ({ atMs, kind, device }) as const;
+  return [
+    event('pull', bare, 0),
+    ...taken.map((device) => event('pull', device, awayMs)),
+    { atMs: awayMs + 500, kind: 'power', autoActivate: true },
+    event('insert', bare, awayMs + 1_000),
+    ...taken.map((device) => event('insert', device, awayMs + 200_000)),
+  ];
+}

@@ -158,6 +158,10 @@ class Simulation {
       const twins = vgs.filter((vg) => vg.name === name && vg.uuid !== known);
       const hasVolumes = twins.some((vg) => vg.lvs.some((lv) => lv.tags.includes('quarry')));
       if (known !== undefined && hasVolumes) this.rules.say(`a second group ${name} has volumes`);
+      const elders = this.#store.elders.get(name) ?? new Set();
+      if (known !== undefined && twins.some(({ uuid }) => !elders.has(uuid))) {
+        this.rules.say(`a second group ${name} was made when one was known`);
+      }
       for (const vg of known === undefined ? twins.slice(1) : twins) vg.name = `${name}-aside`;
     }
   }

@@ -33,6 +33,8 @@ export class Store {
   readonly everything = new Map<string, Volume>();
   /** Which groups were seen, by name: what a status object will keep. */
   readonly groups = new Map<string, string>();
+  /** What else had such a name when it was first seen. */
+  readonly elders = new Map<string, ReadonlySet<string>>();
   #listeners = new Set<() => void>();
 
   add(volume: Volume): void {
@@ -52,6 +54,11 @@ export class Store {
     volume.blocked = undefined;
     volume.failure = undefined;
     volume.settled = generation;
+  }
+
+  learn(group: string, uuid: string, all: readonly string[]): void {
+    if (this.groups.get(group) !== uuid) this.elders.set(group, new Set(all));
+    this.groups.set(group, uuid);
   }
 
   gone(volume: Volume): void {

@@ -1,7 +1,7 @@
 import { Chance } from '../world/chance.ts';
 import { type DeviceSpec, plainDisks } from '../world/devices.ts';
 import type { FaultRates } from '../world/faults.ts';
-import { dramaOf } from './dramas.ts';
+import { dramaOf, lostGroup } from './dramas.ts';
 
 /** Everything that will happen in one world, as data: it can be printed, replayed and shortened. */
 export type Story = {
@@ -84,7 +84,9 @@ export function storyOf(seed: number): Story {
   // A drama needs room and a stage of its own: fewer other things happen beside it.
   const drama = chance.happens(0.4) ? dramaOf(chance, 'va-linear') : undefined;
   const happening = events(chance, node, paths, drama === undefined ? 60 : 15);
-  const all = [...happening, ...(drama?.events ?? [])].toSorted((a, b) => a.atMs - b.atMs);
+  const takesAny = node.volumeGroups.some(({ devices }) => devices === 'any');
+  const lost = drama === undefined && takesAny && seed % 3 === 0 ? lostGroup(chance, paths) : [];
+  const all = [...happening, ...(drama?.events ?? []), ...lost].toSorted((a, b) => a.atMs - b.atMs);
   return {
     seed,
     devices: [...data, ...strangers],
