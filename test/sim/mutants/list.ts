@@ -127,8 +127,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: clone,
-        find: 'return planEnd(vg, clone, { offsetBytes: copied, over });',
-        replace: 'return planEnd(vg, clone, { offsetBytes: noBytes, over });',
+        find: 'return planEnd(vg, clone, { offsetBytes: copied, add, over });',
+        replace: 'return planEnd(vg, clone, { offsetBytes: noBytes, add, over });',
       },
       { file: permit, find: 'fromBytes: fromBytes ?? noBytes,', replace: 'fromBytes: noBytes,' },
     ],
