@@ -99,6 +99,28 @@ test('nothing changes by itself: neither order nor times', () => {
   assert.deepEqual(later, first);
 });
 
+test('of one that goes every group that is left says why, and no class says what it lacks', () => {
+  const { metadata: named, ...rest } = cluster([{ name: 'vg1' }, { name: 'vg2' }]);
+  const going = { ...rest, metadata: { ...named, deletionTimestamp: 'now' } };
+  const stays = { name: 'vg0', status: 'Degraded', reason: 'VolumeGroupNotEmpty: it holds x' };
+  const reports = [report('n2', { name: 'vg1' }, stays), report('n1', stays)];
+  assert.deepEqual(told({ cluster: going, reports }), [
+    'Degraded',
+    'VGsDegraded: vg0 on n1: VolumeGroupNotEmpty: it holds x\n' +
+      'vg0 on n2: VolumeGroupNotEmpty: it holds x',
+  ]);
+  assert.deepEqual(
+    told({ cluster: going }),
+    ['Ready'],
+    'volumes are in the way, and told elsewhere',
+  );
+  const gone = [report('n1'), report('n2')];
+  assert.deepEqual(told({ cluster: going, reports: gone }), [
+    'Progressing',
+    'VGReadinessInProgress: no volume group is left',
+  ]);
+});
+
 test('the worst group says how the cluster is', () => {
   const groups = (one: Partial<LvmVolumeGroupStatus>, other: Partial<LvmVolumeGroupStatus>) =>
     told({ reports: [report('n1', one), report('n2', other)] });

@@ -74,6 +74,7 @@ function resourcesCondition(sight: ClusterSight): ConditionText {
 
 function groupsCondition(sight: ClusterSight): ConditionText {
   const type = 'VolumeGroupsReady';
+  if (sight.cluster.metadata.deletionTimestamp !== undefined) return goingCondition(sight);
   const isExternal = isUnmanaged(sight.cluster);
   if (!isExternal && classesOf(sight.cluster).length === 0) {
     const message = 'it names no device class';
@@ -82,18 +83,46 @@ function groupsCondition(sight: ClusterSight): ConditionText {
   const found = isExternal
     ? nodesOfCluster(sight).flatMap((node) => lvmdStanding(node, sight))
     : classesOf(sight.cluster).flatMap((one) => standingOf(one, sight));
-  for (const { state, reason } of inOrder) {
-    const of = found.filter((one) => one.state === state);
-    if (of.length === 0) continue;
-    const message = lines(of.map(({ text }) => text));
-    return { type, status: 'False', reason, message };
-  }
+  const worst = worstOf(found);
+  if (worst !== undefined) return worst;
   if (isExternal) {
     const message = 'lvmd.yaml on each node says what there is';
     return { type, status: 'True', reason: 'VGsUnmanaged', message };
   }
-  return { type, status: 'True', reason: 'VGsReady', message: 'all volume groups are ready' };
+  return allReady;
 }
+
+function worstOf(found: readonly Standing[]): ConditionText | undefined {
+  for (const { state, reason } of inOrder) {
+    const of = found.filter((one) => one.state === state);
+    if (of.length === 0) continue;
+    const message = lines(of.map(({ text }) => text));
+    return { type: 'VolumeGroupsReady', status: 'False', reason, message };
+  }
+  return undefined;
+}
+
+/** Of one that goes whatever is still there says why, also of classes that it names no more. */
+function goingCondition({ reports }: ClusterSight): ConditionText {
+  const byNode = reports.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const found = byNode.flatMap(({ metadata, spec }) =>
+    (spec?.nodeStatus ?? []).flatMap((group) =>
+      groupStanding(`${group.name ?? ''} on ${metadata.name}`, group),
+    ),
+  );
+  const isLeft = reports.some(({ spec }) => (spec?.nodeStatus ?? []).length > 0);
+  return worstOf(found) ?? (isLeft ? allReady : allGone);
+}
+
+const allReady: ConditionText = {
+  ...{ type: 'VolumeGroupsReady', status: 'True' },
+  ...{ reason: 'VGsReady', message: 'all volume groups are ready' },
+};
+
+const allGone: ConditionText = {
+  ...{ type: 'VolumeGroupsReady', status: 'False' },
+  ...{ reason: 'VGReadinessInProgress', message: 'no volume group is left' },
+};
 
 const linesMax = 20;
 const lineMax = 1_000;
