@@ -4,6 +4,7 @@ import { seeingWorld, volume, world } from '../../test/samples/lane-world.ts';
 import { sampleLv, sampleVg } from '../../test/samples/observed.ts';
 import { settle } from '../../test/samples/tiny-clock.ts';
 import { gate, type TinyHost } from '../../test/samples/tiny-host.ts';
+import { OperationError } from '../base/failures.ts';
 import { limits } from '../base/limits.ts';
 import type { ObservedLv, ObservedVg } from '../core/observed.ts';
 import { ownerTag, pendingTag, tagOf } from '../core/tags.ts';
@@ -139,4 +140,23 @@ test('what can be mended is mended for those too who were first tried together',
     ends.map(({ kind }) => kind),
     ['settled', 'settled'],
   );
+});
+
+test('what many together did is known of each, though the devices cannot be flushed', async () => {
+  const [vg, tasks] = marked('a', 'b');
+  const { host, model, submit } = seeingWorld(vg);
+  await model.refresh();
+  // The first flush is that of what an earlier life did.
+  let flushes = 0;
+  host.flush = async () => {
+    flushes += 1;
+    if (flushes > 1) throw new OperationError('DeviceFailed', 'no');
+  };
+  const ends = await Promise.allSettled(tasks.map((task) => submit(task)));
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  const known = model.newest?.host.vgs[0]?.lvs.map(({ tags }) => tags.join());
+  assert.deepEqual(known, [ownerTag, ownerTag]);
 });

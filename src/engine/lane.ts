@@ -259,7 +259,9 @@ export class Lane {
         // What a failed step did nobody knows yet: whoever comes after it waits for a look.
         const end = await this.#runParts(parts, report);
         if (end === undefined) return;
-        for (const part of parts) host = await this.#see(part, { ...end, host, report });
+        // All that came true is known before the first is told: a flush may fail.
+        for (const { step: done } of parts) host = await this.#see(done, { ...end, host });
+        for (const part of parts) await this.#settle(part.job, host, report);
       }
     }
   }
@@ -322,7 +324,7 @@ export class Lane {
   }
 
   /** The host after a step that ended well: as the kernel bears it out, or else as foreseen. */
-  async #see({ job, step }: Part, { said, change, host, report }: Seen): Promise<ObservedHost> {
+  async #see(step: Step, { said, change, host }: Seen): Promise<ObservedHost> {
     const { model, witness } = this.#tools;
     const uuid = await witness.see(step, said);
     if (uuid === undefined || !canBeWitnessed(step)) {
@@ -330,9 +332,7 @@ export class Lane {
       return predict(host, step);
     }
     model.witness(change, step, uuid);
-    const after = afterWitnessed(host, step, uuid);
-    await this.#settle(job, after, report);
-    return after;
+    return afterWitnessed(host, step, uuid);
   }
 
   /** What can be mended is mended before the next look, and the step is tried once more. */
@@ -438,10 +438,7 @@ function concludeFailure(job: Job, failure: OperationError): void {
 /** What lvm said when it ended well, and the model's count of that. */
 type End = { readonly said: string; readonly change: number };
 
-type Seen = End & {
-  readonly host: ObservedHost;
-  readonly report: Report;
-};
+type Seen = End & { readonly host: ObservedHost };
 
 function isOfTheSort(decision: Decision): boolean {
   return decision.kind === 'step' && canBeWitnessed(decision.step) && !needsLook(decision.step);
